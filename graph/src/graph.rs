@@ -1,0 +1,279 @@
+//! `Graph`: the program of one captured path, in SSA form.
+//!
+//! Invariants (checked by [`verify`](crate::verify)): nodes are in topological order, every argument
+//! names an earlier value, argument kinds fit the op's row, outputs exist.
+
+use crate::{DType, Expr, Host, HostType, Op, Symbol, TensorType};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A node of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The position in `Graph::nodes`.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A result of a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Value {
+    /// The node.
+    pub node: NodeId,
+    /// Which of its results.
+    pub index: u32,
+}
+
+impl From<NodeId> for Value {
+    fn from(node: NodeId) -> Value {
+        Value { node, index: 0 }
+    }
+}
+
+/// Prints `%3`, or `%3.1` for the second result.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.node.0)?;
+        if self.index > 0 {
+            write!(f, ".{}", self.index)?;
+        }
+        Ok(())
+    }
+}
+
+/// An argument of a node.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Arg {
+    /// A tensor.
+    Value(Value),
+    /// A host value: a scalar operand, a size, an index, a dtype.
+    Host(Expr),
+    /// A list: tensors of `cat`, sizes of a shape, dims.
+    List(Vec<Arg>),
+    /// An optional tensor that is absent.
+    None,
+}
+
+impl Arg {
+    /// An integer literal.
+    pub fn int(v: i64) -> Arg {
+        Arg::Host(Expr::int(v))
+    }
+
+    /// A float literal.
+    pub fn float(v: f64) -> Arg {
+        Arg::Host(Expr::float(v))
+    }
+
+    /// A list of integer literals.
+    pub fn ints(v: impl IntoIterator<Item = i64>) -> Arg {
+        Arg::List(v.into_iter().map(Arg::int).collect())
+    }
+
+    /// A dtype.
+    pub fn dtype(v: DType) -> Arg {
+        Arg::Host(Expr::Literal(Host::DType(v)))
+    }
+
+    /// Calls `f` with every tensor in the argument; host expressions are not entered.
+    pub fn tensors(&self, f: &mut impl FnMut(Value)) {
+        match self {
+            Arg::Value(v) => f(*v),
+            Arg::List(l) => l.iter().for_each(|a| a.tensors(f)),
+            Arg::Host(_) | Arg::None => {}
+        }
+    }
+
+    /// Calls `f` with every value that the argument depends on, metadata reads included.
+    pub fn values(&self, f: &mut impl FnMut(Value)) {
+        match self {
+            Arg::Value(v) => f(*v),
+            Arg::Host(e) => e.values(f),
+            Arg::List(l) => l.iter().for_each(|a| a.values(f)),
+            Arg::None => {}
+        }
+    }
+
+    /// Replaces every value that the argument depends on.
+    pub fn map_values(&mut self, f: &mut impl FnMut(Value) -> Value) {
+        match self {
+            Arg::Value(v) => *v = f(*v),
+            Arg::Host(e) => e.map_values(f),
+            Arg::List(l) => l.iter_mut().for_each(|a| a.map_values(f)),
+            Arg::None => {}
+        }
+    }
+}
+
+impl From<Value> for Arg {
+    fn from(v: Value) -> Arg {
+        Arg::Value(v)
+    }
+}
+
+impl From<NodeId> for Arg {
+    fn from(n: NodeId) -> Arg {
+        Arg::Value(n.into())
+    }
+}
+
+/// What a node is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum NodeKind {
+    /// The tensor parameter of that number.
+    Input(u32),
+    /// An operation of the table.
+    Call(Op, Vec<Arg>),
+}
+
+/// A node: one operation, or one tensor parameter.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// The name of the variable that it is bound to, or empty.
+    pub name: String,
+    /// Index into `GraphModule::locations`.
+    pub location: u32,
+    /// One type a result, as far as known.
+    pub types: Vec<TensorType>,
+}
+
+impl Node {
+    /// The operation, unless this is an input.
+    pub fn op(&self) -> Option<Op> {
+        if let NodeKind::Call(op, _) = &self.kind {
+            Some(*op)
+        } else {
+            None
+        }
+    }
+
+    /// The operation's name as ops.md writes it; `input` for a parameter.
+    pub fn op_name(&self) -> &'static str {
+        self.op().map_or("input", Op::name)
+    }
+
+    /// The arguments; none for an input.
+    pub fn args(&self) -> &[Arg] {
+        if let NodeKind::Call(_, args) = &self.kind {
+            args
+        } else {
+            &[]
+        }
+    }
+
+    /// The arguments, mutably.
+    pub fn args_mut(&mut self) -> &mut [Arg] {
+        if let NodeKind::Call(_, args) = &mut self.kind {
+            args
+        } else {
+            &mut []
+        }
+    }
+}
+
+/// A tensor program in SSA form. Nodes are in topological order.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Graph {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The tensor parameters in order.
+    pub inputs: Vec<NodeId>,
+    /// The results in order.
+    pub outputs: Vec<Value>,
+}
+
+impl Graph {
+    /// The node behind an id.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, v: Value) -> &TensorType {
+        &self.nodes[v.node.index()].types[v.index as usize]
+    }
+
+    /// Ids in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// Appends a node.
+    pub fn push(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// For every node, how many arguments and outputs use its results as tensors.
+    pub fn use_counts(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.nodes.len()];
+        for node in &self.nodes {
+            for a in node.args() {
+                a.tensors(&mut |v| uses[v.node.index()] += 1);
+            }
+        }
+        for v in &self.outputs {
+            uses[v.node.index()] += 1;
+        }
+        uses
+    }
+}
+
+/// A place in the user's source.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Location {
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The expression's source text, on one line.
+    pub text: String,
+}
+
+/// A scalar parameter.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ScalarInput {
+    /// The parameter's name.
+    pub name: String,
+    /// Its Rust type.
+    pub ty: HostType,
+}
+
+/// A graph with everything that gives it meaning: names, specs, symbols, source locations.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct GraphModule {
+    /// The function's name.
+    pub name: String,
+    /// The source file as the compiler names it, or empty.
+    pub file: String,
+    /// The program.
+    pub graph: Graph,
+    /// Scalar parameters, referred to by `Expr::Param`.
+    pub scalars: Vec<ScalarInput>,
+    /// Named dims.
+    pub symbols: Vec<Symbol>,
+    /// The spec of each tensor parameter, if it has one.
+    pub specs: Vec<Option<TensorType>>,
+    /// The spec of each result, if it has one.
+    pub output_specs: Vec<Option<TensorType>>,
+    /// Places in the source; entry 0 is the function itself.
+    pub locations: Vec<Location>,
+}
+
+impl GraphModule {
+    /// The nodes in order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.graph.nodes
+    }
+
+    /// The place of a node in the source.
+    pub fn location(&self, id: NodeId) -> Location {
+        let at = self.graph.node(id).location as usize;
+        self.locations.get(at).cloned().unwrap_or_default()
+    }
+}

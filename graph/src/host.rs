@@ -1,0 +1,555 @@
+//! Host values: integers, floats and flags that a function computes beside its tensors.
+//!
+//! Problem: sizes and scalars in captured code are Rust expressions over metadata and parameters
+//! (`a.dim(-1) / 2`, `k as i64 - 4`); their values are known when a call is bound, or only at the call.
+//!
+//! Method: a small expression tree, evaluated against an [`Env`]. Integer arithmetic is checked as in
+//! a debug build of Rust; `usize` results below zero are errors.
+
+use crate::{DType, Scalar, graph::Value};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The Rust type of a host value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum HostType {
+    /// `usize`.
+    Usize,
+    /// `isize` and `i64`.
+    I64,
+    /// `i32`.
+    I32,
+    /// `u8`.
+    U8,
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+    /// `bool`.
+    Bool,
+    /// `DType`.
+    DType,
+    /// An integer literal without suffix.
+    IntLiteral,
+    /// A float literal without suffix.
+    FloatLiteral,
+}
+
+impl HostType {
+    /// The name in Rust and in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HostType::Usize => "usize",
+            HostType::I64 => "i64",
+            HostType::I32 => "i32",
+            HostType::U8 => "u8",
+            HostType::F32 => "f32",
+            HostType::F64 => "f64",
+            HostType::Bool => "bool",
+            HostType::DType => "DType",
+            HostType::IntLiteral => "int",
+            HostType::FloatLiteral => "float",
+        }
+    }
+
+    /// The type of that Rust name.
+    pub fn from_name(name: &str) -> Option<HostType> {
+        Some(match name {
+            "usize" => HostType::Usize,
+            "i64" | "isize" => HostType::I64,
+            "i32" => HostType::I32,
+            "u8" => HostType::U8,
+            "f32" => HostType::F32,
+            "f64" => HostType::F64,
+            "bool" => HostType::Bool,
+            "DType" => HostType::DType,
+            _ => return None,
+        })
+    }
+
+    /// Whether values are integers.
+    pub const fn is_int(self) -> bool {
+        matches!(
+            self,
+            HostType::Usize | HostType::I64 | HostType::I32 | HostType::U8 | HostType::IntLiteral
+        )
+    }
+}
+
+/// The value of a host expression.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Host {
+    /// Any integer type.
+    Int(i64),
+    /// `f32` (held exactly) or `f64`.
+    Float(f64),
+    /// `bool`.
+    Bool(bool),
+    /// A dtype.
+    DType(DType),
+}
+
+impl Host {
+    /// The integer, if it is one.
+    pub fn as_int(self) -> Option<i64> {
+        if let Host::Int(v) = self { Some(v) } else { None }
+    }
+
+    /// As an operand of a tensor operation.
+    pub fn as_scalar(self) -> Option<Scalar> {
+        match self {
+            Host::Int(v) => Some(Scalar::Int(v)),
+            Host::Float(v) => Some(Scalar::Float(v)),
+            Host::Bool(v) => Some(Scalar::Bool(v)),
+            Host::DType(_) => None,
+        }
+    }
+
+    /// Integers and floats as f64.
+    pub fn as_float(self) -> Option<f64> {
+        self.as_scalar().map(Scalar::to_f64)
+    }
+}
+
+impl From<Scalar> for Host {
+    fn from(s: Scalar) -> Host {
+        match s {
+            Scalar::Float(v) => Host::Float(v),
+            Scalar::Int(v) => Host::Int(v),
+            Scalar::Bool(v) => Host::Bool(v),
+        }
+    }
+}
+
+/// A unary host operator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum HostUnary {
+    /// `-a`.
+    Neg,
+    /// `!a` of a bool.
+    Not,
+    /// `a.sqrt()`.
+    Sqrt,
+    /// `a.ln()`.
+    Ln,
+    /// `a.exp()`.
+    Exp,
+}
+
+/// A binary host operator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum HostBinary {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// `a / b`.
+    Div,
+    /// `a % b`.
+    Rem,
+    /// `a.min(b)`.
+    Min,
+    /// `a.max(b)`.
+    Max,
+    /// `a.pow(b)` of integers, `a.powf(b)` of floats.
+    Pow,
+    /// `a == b`.
+    Eq,
+    /// `a != b`.
+    Ne,
+    /// `a < b`.
+    Lt,
+    /// `a <= b`.
+    Le,
+    /// `a > b`.
+    Gt,
+    /// `a >= b`.
+    Ge,
+    /// `a && b`.
+    And,
+    /// `a || b`.
+    Or,
+}
+
+impl HostBinary {
+    /// How the text form writes it, with its precedence (higher binds tighter); functions have none.
+    pub const fn symbol(self) -> (&'static str, Option<u8>) {
+        match self {
+            HostBinary::Or => ("||", Some(1)),
+            HostBinary::And => ("&&", Some(2)),
+            HostBinary::Eq => ("==", Some(3)),
+            HostBinary::Ne => ("!=", Some(3)),
+            HostBinary::Lt => ("<", Some(3)),
+            HostBinary::Le => ("<=", Some(3)),
+            HostBinary::Gt => (">", Some(3)),
+            HostBinary::Ge => (">=", Some(3)),
+            HostBinary::Add => ("+", Some(4)),
+            HostBinary::Sub => ("-", Some(4)),
+            HostBinary::Mul => ("*", Some(5)),
+            HostBinary::Div => ("/", Some(5)),
+            HostBinary::Rem => ("%", Some(5)),
+            HostBinary::Min => ("min", None),
+            HostBinary::Max => ("max", None),
+            HostBinary::Pow => ("pow", None),
+        }
+    }
+}
+
+/// A host expression.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Expr {
+    /// A literal; integers and floats take the type of what they meet.
+    Literal(Host),
+    /// The scalar parameter of that number.
+    Param(u32, HostType),
+    /// `x.dim(i)`: a `usize`.
+    Dim(Value, Box<Expr>),
+    /// `x.rank()`: a `usize`.
+    Rank(Value),
+    /// `x.elem_count()`: a `usize`.
+    ElemCount(Value),
+    /// `x.dtype()`.
+    DTypeOf(Value),
+    /// `a as T`.
+    Cast(HostType, Box<Expr>),
+    /// A unary operator.
+    Unary(HostUnary, Box<Expr>),
+    /// A binary operator.
+    Binary(HostBinary, Box<Expr>, Box<Expr>),
+}
+
+/// What a host expression is evaluated against. `None` means not known yet.
+pub trait Env {
+    /// A scalar parameter.
+    fn param(&self, index: u32) -> Option<Host>;
+    /// The rank of a value.
+    fn rank(&self, v: Value) -> Option<usize>;
+    /// A size of a value; the index is in range.
+    fn dim(&self, v: Value, i: usize) -> Option<usize>;
+    /// The dtype of a value.
+    fn dtype(&self, v: Value) -> Option<DType>;
+}
+
+/// Why a host expression has no value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HostError {
+    /// Something it reads is not known yet.
+    Unknown,
+    /// It fails as the same Rust would: overflow, division by zero, a dim out of range.
+    Failed(String),
+}
+
+impl Expr {
+    /// An integer literal.
+    pub fn int(v: i64) -> Expr {
+        Expr::Literal(Host::Int(v))
+    }
+
+    /// A float literal.
+    pub fn float(v: f64) -> Expr {
+        Expr::Literal(Host::Float(v))
+    }
+
+    /// A binary node.
+    pub fn binary(op: HostBinary, a: Expr, b: Expr) -> Expr {
+        Expr::Binary(op, Box::new(a), Box::new(b))
+    }
+
+    /// The literal's value, if this is a literal.
+    pub fn literal(&self) -> Option<Host> {
+        if let Expr::Literal(h) = self {
+            Some(*h)
+        } else {
+            None
+        }
+    }
+
+    /// The static type.
+    pub fn host_type(&self) -> HostType {
+        match self {
+            Expr::Literal(Host::Int(_)) => HostType::IntLiteral,
+            Expr::Literal(Host::Float(_)) => HostType::FloatLiteral,
+            Expr::Literal(Host::Bool(_)) => HostType::Bool,
+            Expr::Literal(Host::DType(_)) | Expr::DTypeOf(_) => HostType::DType,
+            Expr::Param(_, t) | Expr::Cast(t, _) => *t,
+            Expr::Dim(..) | Expr::Rank(_) | Expr::ElemCount(_) => HostType::Usize,
+            Expr::Unary(HostUnary::Not, _) => HostType::Bool,
+            Expr::Unary(_, a) => a.host_type(),
+            Expr::Binary(op, a, b) => match op {
+                HostBinary::Eq
+                | HostBinary::Ne
+                | HostBinary::Lt
+                | HostBinary::Le
+                | HostBinary::Gt
+                | HostBinary::Ge
+                | HostBinary::And
+                | HostBinary::Or => HostType::Bool,
+                _ => match (a.host_type(), b.host_type()) {
+                    (HostType::IntLiteral | HostType::FloatLiteral, t) => t,
+                    (t, _) => t,
+                },
+            },
+        }
+    }
+
+    /// Calls `f` with every value whose metadata the expression reads.
+    pub fn values(&self, f: &mut impl FnMut(Value)) {
+        match self {
+            Expr::Literal(_) | Expr::Param(..) => {}
+            Expr::Dim(v, i) => {
+                f(*v);
+                i.values(f);
+            }
+            Expr::Rank(v) | Expr::ElemCount(v) | Expr::DTypeOf(v) => f(*v),
+            Expr::Cast(_, a) | Expr::Unary(_, a) => a.values(f),
+            Expr::Binary(_, a, b) => {
+                a.values(f);
+                b.values(f);
+            }
+        }
+    }
+
+    /// Replaces every value that the expression reads.
+    pub fn map_values(&mut self, f: &mut impl FnMut(Value) -> Value) {
+        match self {
+            Expr::Literal(_) | Expr::Param(..) => {}
+            Expr::Dim(v, i) => {
+                *v = f(*v);
+                i.map_values(f);
+            }
+            Expr::Rank(v) | Expr::ElemCount(v) | Expr::DTypeOf(v) => *v = f(*v),
+            Expr::Cast(_, a) | Expr::Unary(_, a) => a.map_values(f),
+            Expr::Binary(_, a, b) => {
+                a.map_values(f);
+                b.map_values(f);
+            }
+        }
+    }
+
+    /// Calls `f` with every scalar parameter that the expression reads.
+    pub fn params(&self, f: &mut impl FnMut(u32)) {
+        match self {
+            Expr::Param(i, _) => f(*i),
+            Expr::Dim(_, a) | Expr::Cast(_, a) | Expr::Unary(_, a) => a.params(f),
+            Expr::Binary(_, a, b) => {
+                a.params(f);
+                b.params(f);
+            }
+            _ => {}
+        }
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// [`HostError::Unknown`] if the environment lacks something, [`HostError::Failed`] where Rust would panic.
+    pub fn eval(&self, env: &dyn Env) -> Result<Host, HostError> {
+        let fail = |m: String| Err(HostError::Failed(m));
+        Ok(match self {
+            Expr::Literal(h) => *h,
+            Expr::Param(i, _) => env.param(*i).ok_or(HostError::Unknown)?,
+            Expr::Dim(v, i) => {
+                let rank = env.rank(*v).ok_or(HostError::Unknown)?;
+                let Host::Int(i) = i.eval(env)? else {
+                    return fail("a dim is not an integer".into());
+                };
+                let at = if i < 0 { i + rank as i64 } else { i };
+                if at < 0 || at >= rank as i64 {
+                    return fail(format!("dim {i} is out of range for a tensor of rank {rank}"));
+                }
+                Host::Int(env.dim(*v, at as usize).ok_or(HostError::Unknown)? as i64)
+            }
+            Expr::Rank(v) => Host::Int(env.rank(*v).ok_or(HostError::Unknown)? as i64),
+            Expr::ElemCount(v) => {
+                let rank = env.rank(*v).ok_or(HostError::Unknown)?;
+                let mut n = 1i64;
+                for i in 0..rank {
+                    n *= env.dim(*v, i).ok_or(HostError::Unknown)? as i64;
+                }
+                Host::Int(n)
+            }
+            Expr::DTypeOf(v) => Host::DType(env.dtype(*v).ok_or(HostError::Unknown)?),
+            Expr::Cast(t, a) => cast(*t, a.eval(env)?),
+            Expr::Unary(op, a) => unary(*op, a.host_type(), a.eval(env)?)?,
+            Expr::Binary(op, a, b) => binary(*op, self.host_type(), a.eval(env)?, b.eval(env)?)?,
+        })
+    }
+}
+
+fn cast(t: HostType, h: Host) -> Host {
+    let Some(s) = h.as_scalar() else { return h };
+    match t {
+        HostType::F32 => Host::Float(f64::from(s.to_f64() as f32)),
+        HostType::F64 | HostType::FloatLiteral => Host::Float(s.to_f64()),
+        HostType::Usize => Host::Int(match s {
+            Scalar::Float(v) => (v as u64).min(i64::MAX as u64) as i64,
+            _ => s.to_i64(),
+        }),
+        HostType::I32 => Host::Int(match s {
+            Scalar::Float(v) => i64::from(v as i32),
+            _ => i64::from(s.to_i64() as i32),
+        }),
+        HostType::U8 => Host::Int(match s {
+            Scalar::Float(v) => i64::from(v as u8),
+            _ => i64::from(s.to_i64() as u8),
+        }),
+        HostType::I64 | HostType::IntLiteral => Host::Int(s.to_i64()),
+        HostType::Bool | HostType::DType => h,
+    }
+}
+
+fn round(t: HostType, v: f64) -> Host {
+    Host::Float(if t == HostType::F32 {
+        f64::from(v as f32)
+    } else {
+        v
+    })
+}
+
+fn unary(op: HostUnary, t: HostType, a: Host) -> Result<Host, HostError> {
+    Ok(match (op, a) {
+        (HostUnary::Neg, Host::Int(v)) => Host::Int(
+            v.checked_neg()
+                .ok_or_else(|| HostError::Failed(format!("-({v}) overflows an integer")))?,
+        ),
+        (HostUnary::Neg, Host::Float(v)) => Host::Float(-v),
+        (HostUnary::Not, Host::Bool(v)) => Host::Bool(!v),
+        (HostUnary::Sqrt, Host::Float(v)) => round(t, v.sqrt()),
+        (HostUnary::Ln, Host::Float(v)) => round(t, v.ln()),
+        (HostUnary::Exp, Host::Float(v)) => round(t, v.exp()),
+        (op, a) => return Err(HostError::Failed(format!("{op:?} does not take {a:?}"))),
+    })
+}
+
+fn binary(op: HostBinary, t: HostType, a: Host, b: Host) -> Result<Host, HostError> {
+    use HostBinary::*;
+    let mismatch = || HostError::Failed(format!("{} does not take {a:?} and {b:?}", op.symbol().0));
+    match (a, b) {
+        (Host::Int(x), Host::Int(y)) => {
+            let overflow = || {
+                let what = if t == HostType::Usize { "usize" } else { "integer" };
+                HostError::Failed(format!("{x} {} {y} overflows {what}", op.symbol().0))
+            };
+            let arith = |v: Option<i64>| match v {
+                Some(v) if t == HostType::Usize && v < 0 => Err(overflow()),
+                Some(v) if t == HostType::I32 && i32::try_from(v).is_err() => Err(overflow()),
+                Some(v) if t == HostType::U8 && u8::try_from(v).is_err() => Err(overflow()),
+                Some(v) => Ok(Host::Int(v)),
+                None => Err(overflow()),
+            };
+            let nonzero = || {
+                if y == 0 {
+                    Err(HostError::Failed(format!(
+                        "{x} {} 0 divides by zero",
+                        op.symbol().0
+                    )))
+                } else {
+                    Ok(())
+                }
+            };
+            Ok(match op {
+                Add => arith(x.checked_add(y))?,
+                Sub => arith(x.checked_sub(y))?,
+                Mul => arith(x.checked_mul(y))?,
+                Div => {
+                    nonzero()?;
+                    arith(x.checked_div(y))?
+                }
+                Rem => {
+                    nonzero()?;
+                    arith(x.checked_rem(y))?
+                }
+                Min => Host::Int(x.min(y)),
+                Max => Host::Int(x.max(y)),
+                Pow => arith(u32::try_from(y).ok().and_then(|y| x.checked_pow(y)))?,
+                Eq => Host::Bool(x == y),
+                Ne => Host::Bool(x != y),
+                Lt => Host::Bool(x < y),
+                Le => Host::Bool(x <= y),
+                Gt => Host::Bool(x > y),
+                Ge => Host::Bool(x >= y),
+                And | Or => return Err(mismatch()),
+            })
+        }
+        (Host::Float(x), Host::Float(y)) => Ok(match op {
+            Add => round(t, x + y),
+            Sub => round(t, x - y),
+            Mul => round(t, x * y),
+            Div => round(t, x / y),
+            Rem => round(t, x % y),
+            Min => Host::Float(x.min(y)),
+            Max => Host::Float(x.max(y)),
+            Pow => round(t, x.powf(y)),
+            Eq => Host::Bool(x == y),
+            Ne => Host::Bool(x != y),
+            Lt => Host::Bool(x < y),
+            Le => Host::Bool(x <= y),
+            Gt => Host::Bool(x > y),
+            Ge => Host::Bool(x >= y),
+            And | Or => return Err(mismatch()),
+        }),
+        (Host::Bool(x), Host::Bool(y)) => match op {
+            And => Ok(Host::Bool(x && y)),
+            Or => Ok(Host::Bool(x || y)),
+            Eq => Ok(Host::Bool(x == y)),
+            Ne => Ok(Host::Bool(x != y)),
+            _ => Err(mismatch()),
+        },
+        (Host::DType(x), Host::DType(y)) => match op {
+            Eq => Ok(Host::Bool(x == y)),
+            Ne => Ok(Host::Bool(x != y)),
+            _ => Err(mismatch()),
+        },
+        _ => Err(mismatch()),
+    }
+}
+
+/// Prints with infix operators and minimal parentheses: `dim(%1, -1) / 2`.
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn go(e: &Expr, outer: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match e {
+                Expr::Literal(Host::Int(v)) => write!(f, "{v}"),
+                Expr::Literal(Host::Float(v)) => write!(f, "{v:?}"),
+                Expr::Literal(Host::Bool(v)) => write!(f, "{v}"),
+                Expr::Literal(Host::DType(v)) => write!(f, "{v}"),
+                Expr::Param(i, _) => write!(f, "${i}"),
+                Expr::Dim(v, i) => write!(f, "dim({v}, {i})"),
+                Expr::Rank(v) => write!(f, "rank({v})"),
+                Expr::ElemCount(v) => write!(f, "elem_count({v})"),
+                Expr::DTypeOf(v) => write!(f, "dtype({v})"),
+                Expr::Cast(t, a) => write!(f, "{}({a})", t.name()),
+                Expr::Unary(op, a) => write!(
+                    f,
+                    "{}({a})",
+                    match op {
+                        HostUnary::Neg => "neg",
+                        HostUnary::Not => "not",
+                        HostUnary::Sqrt => "sqrt",
+                        HostUnary::Ln => "ln",
+                        HostUnary::Exp => "exp",
+                    }
+                ),
+                Expr::Binary(op, a, b) => match op.symbol() {
+                    (name, None) => write!(f, "{name}({a}, {b})"),
+                    (symbol, Some(level)) => {
+                        let paren = level < outer;
+                        if paren {
+                            f.write_str("(")?;
+                        }
+                        go(a, level, f)?;
+                        write!(f, " {symbol} ")?;
+                        go(b, level + 1, f)?;
+                        if paren {
+                            f.write_str(")")?;
+                        }
+                        Ok(())
+                    }
+                },
+            }
+        }
+        go(self, 0, f)
+    }
+}

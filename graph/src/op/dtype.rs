@@ -1,0 +1,326 @@
+//! DType rules: what each family of operations computes in, and what it gives.
+//!
+//! A rule answers as far as the operands are known; it reports an error only when a known dtype breaks it.
+
+use super::row::{ArgType, Call, Signature};
+use crate::error::{Code, OpError, OpErrorKind};
+use crate::{DType, Scalar};
+
+type Rule = Result<Signature, OpError>;
+
+fn both(d: Option<DType>) -> Rule {
+    Ok(Signature {
+        compute: d,
+        result: d,
+    })
+}
+
+fn refuse(c: &Call<'_>, d: DType, i: usize, takes: &str, help: &str) -> OpError {
+    OpError::new(
+        Code::DTYPE,
+        OpErrorKind::DType,
+        c.op.name(),
+        format!("takes {takes}, got {d}"),
+    )
+    .help(help)
+    .at([i])
+}
+
+/// Promotes the tensors and scalars among `args`; open if a tensor's dtype is.
+fn promote(args: &[ArgType]) -> Option<DType> {
+    let mut tensors: Option<DType> = None;
+    for a in args {
+        if let ArgType::Tensor(t) = a {
+            let d = t.dtype?;
+            tensors = Some(tensors.map_or(d, |p| p.promote(d)));
+        }
+    }
+    let mut d = tensors;
+    for a in args {
+        if let ArgType::Host(h) = a {
+            match (d, h.and_then(|h| h.as_scalar())) {
+                (Some(t), Some(s)) => d = Some(s.promote(t)),
+                (None, Some(s)) => d = Some(scalar_dtype(s)),
+                (Some(t), None) if t.is_float() => {}
+                _ => return None,
+            }
+        }
+    }
+    d
+}
+
+fn scalar_dtype(s: Scalar) -> DType {
+    match s {
+        Scalar::Float(_) => DType::F32,
+        Scalar::Int(_) => DType::I64,
+        Scalar::Bool(_) => DType::Bool,
+    }
+}
+
+fn float_of(d: DType) -> DType {
+    if d.is_float() { d } else { DType::F32 }
+}
+
+fn first(c: &Call<'_>) -> Option<DType> {
+    match c.args.first() {
+        Some(ArgType::Tensor(t)) => t.dtype,
+        _ => None,
+    }
+}
+
+/// The first operand's dtype.
+pub fn same(c: &Call<'_>) -> Rule {
+    both(first(c))
+}
+
+/// The first operand's dtype; not bool.
+pub fn numeric(c: &Call<'_>) -> Rule {
+    let d = first(c);
+    if d == Some(DType::Bool) {
+        return Err(refuse(
+            c,
+            DType::Bool,
+            0,
+            "numbers",
+            "use logical_not() on a bool tensor, or to_dtype(..) first",
+        ));
+    }
+    both(d)
+}
+
+/// Promoted operands; integers and bool compute in f32.
+pub fn float(c: &Call<'_>) -> Rule {
+    let tensors: Vec<ArgType> = c
+        .args
+        .iter()
+        .filter(|a| matches!(a, ArgType::Tensor(_)))
+        .cloned()
+        .collect();
+    both(promote(&tensors).map(float_of))
+}
+
+/// Floats only.
+pub fn float_strict(c: &Call<'_>) -> Rule {
+    if let Some(d) = first(c).filter(|d| !d.is_float()) {
+        return Err(refuse(
+            c,
+            d,
+            0,
+            "floats",
+            "convert with to_dtype(DType::F32) first",
+        ));
+    }
+    both(first(c))
+}
+
+/// Any operand, bool out.
+pub fn predicate(c: &Call<'_>) -> Rule {
+    Ok(Signature {
+        compute: first(c).map(float_of),
+        result: Some(DType::Bool),
+    })
+}
+
+/// Promoted operands.
+pub fn arith(c: &Call<'_>) -> Rule {
+    both(promote(c.args))
+}
+
+/// Promoted operands; not bool.
+pub fn arith_no_bool(c: &Call<'_>) -> Rule {
+    let d = promote(c.args);
+    if d == Some(DType::Bool) {
+        return Err(refuse(
+            c,
+            DType::Bool,
+            0,
+            "numbers",
+            "use the logical_ or bitwise_ operations on bool tensors",
+        ));
+    }
+    both(d)
+}
+
+/// Promoted operands; integers and bool compute in f32.
+pub fn true_div(c: &Call<'_>) -> Rule {
+    both(promote(c.args).map(float_of))
+}
+
+/// Floats and integers; an integer tensor takes no negative exponent.
+pub fn powi(c: &Call<'_>) -> Rule {
+    if let (Some(d), ArgType::Host(Some(h))) = (first(c), &c.args[1])
+        && d.is_int()
+        && h.as_int().is_some_and(|n| n < 0)
+    {
+        return Err(refuse(
+            c,
+            d,
+            0,
+            "floats with a negative exponent",
+            "convert with to_dtype(DType::F32) first",
+        ));
+    }
+    numeric(c)
+}
+
+/// Promoted operands, bool out.
+pub fn compare(c: &Call<'_>) -> Rule {
+    Ok(Signature {
+        compute: promote(c.args),
+        result: Some(DType::Bool),
+    })
+}
+
+/// Non-zero means true; bool out.
+pub fn logical(_: &Call<'_>) -> Rule {
+    Ok(Signature {
+        compute: Some(DType::Bool),
+        result: Some(DType::Bool),
+    })
+}
+
+/// Promoted operands; integers and bool only.
+pub fn bitwise(c: &Call<'_>) -> Rule {
+    for (i, a) in c.args.iter().enumerate() {
+        if let ArgType::Tensor(t) = a
+            && let Some(d) = t.dtype.filter(|d| d.is_float())
+        {
+            return Err(refuse(
+                c,
+                d,
+                i,
+                "integers and bool",
+                "convert with to_dtype(DType::I64) first",
+            ));
+        }
+        if let ArgType::Host(Some(h)) = a
+            && matches!(h.as_scalar(), Some(Scalar::Float(_)))
+        {
+            return Err(refuse(
+                c,
+                DType::F64,
+                i,
+                "integers and bool",
+                "write an integer literal",
+            ));
+        }
+    }
+    both(promote(c.args))
+}
+
+fn mask(c: &Call<'_>, i: usize) -> Result<(), OpError> {
+    if let ArgType::Tensor(t) = &c.args[i]
+        && let Some(d) = t.dtype.filter(|&d| d != DType::Bool)
+    {
+        return Err(refuse(c, d, i, "a bool mask", "compare first, as in x.ne(0)"));
+    }
+    Ok(())
+}
+
+/// A bool condition; the branches are promoted.
+pub fn where_cond(c: &Call<'_>) -> Rule {
+    mask(c, 0)?;
+    both(promote(&c.args[1..]))
+}
+
+/// A bool mask; the first operand's dtype.
+pub fn masked_fill(c: &Call<'_>) -> Rule {
+    mask(c, 1)?;
+    if let (Some(d), ArgType::Host(Some(h))) = (first(c), &c.args[2])
+        && let Some(s) = h.as_scalar()
+        && s.promote(d) != d
+    {
+        return Err(refuse(
+            c,
+            d,
+            0,
+            "a value of the tensor's own dtype",
+            "convert the tensor with to_dtype(..) first",
+        ));
+    }
+    same(c)
+}
+
+/// Floats as they are; integers and bool give i64.
+pub fn sum(c: &Call<'_>) -> Rule {
+    both(first(c).map(|d| if d.is_float() { d } else { DType::I64 }))
+}
+
+/// Any operand, i64 out.
+pub fn arg(c: &Call<'_>) -> Rule {
+    Ok(Signature {
+        compute: first(c),
+        result: Some(DType::I64),
+    })
+}
+
+/// Floats; weights have the first operand's dtype.
+pub fn normalise(c: &Call<'_>) -> Rule {
+    float_strict(c)?;
+    agree(c)?;
+    same(c)
+}
+
+/// Both operands have one dtype.
+pub fn contract(c: &Call<'_>) -> Rule {
+    agree(c)?;
+    if first(c) == Some(DType::Bool) {
+        return Err(refuse(
+            c,
+            DType::Bool,
+            0,
+            "numbers",
+            "convert with to_dtype(..) first",
+        ));
+    }
+    same(c)
+}
+
+fn agree(c: &Call<'_>) -> Result<(), OpError> {
+    let Some(d) = first(c) else { return Ok(()) };
+    for (i, a) in c.args.iter().enumerate().skip(1) {
+        if let ArgType::Tensor(t) = a
+            && let Some(e) = t.dtype.filter(|&e| e != d)
+        {
+            let message = format!("operands have different dtypes: {d} and {e}");
+            return Err(
+                OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
+                    .help(format!("convert one operand, as in y.to_dtype(DType::{d:?})"))
+                    .at([0, i]),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// All tensors of the list promoted.
+pub fn promote_all(c: &Call<'_>) -> Rule {
+    match c.args.first() {
+        Some(ArgType::List(l)) => both(promote(l)),
+        _ => both(None),
+    }
+}
+
+/// The dtype argument.
+pub fn given(c: &Call<'_>) -> Rule {
+    let d = c.args.iter().rev().find_map(|a| match a {
+        ArgType::Host(Some(crate::Host::DType(d))) => Some(*d),
+        _ => None,
+    });
+    both(d)
+}
+
+/// The dtype argument; floats only.
+pub fn given_float(c: &Call<'_>) -> Rule {
+    let s = given(c)?;
+    if let Some(d) = s.result.filter(|d| !d.is_float()) {
+        return Err(refuse(
+            c,
+            d,
+            c.args.len() - 1,
+            "a float dtype",
+            "draw floats and convert with to_dtype(..)",
+        ));
+    }
+    Ok(s)
+}

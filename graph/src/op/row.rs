@@ -1,0 +1,414 @@
+//! `Row`: one line of the op table, as data.
+
+use super::{decompose, dtype, shape};
+use crate::op::Op;
+use crate::{Arg, Builder, DType, Host, OpError, Shape, Symbol, TensorType, Value};
+
+/// What a parameter takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamKind {
+    /// A tensor.
+    Tensor,
+    /// A tensor or nothing.
+    OptTensor,
+    /// A list of tensors.
+    Tensors,
+    /// A tensor or a scalar.
+    Operand,
+    /// A scalar.
+    Scalar,
+    /// A float.
+    Float,
+    /// An integer: a size, an index, a count.
+    Int,
+    /// An axis; negative counts from the end.
+    Dim,
+    /// Several axes.
+    Dims,
+    /// Sizes.
+    Shape,
+    /// An element type.
+    DType,
+}
+
+/// A parameter of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamRow {
+    /// The name in signatures and messages.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ParamKind,
+}
+
+/// How many results an operation has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Results {
+    /// One tensor.
+    One,
+    /// As many as the shape rule yields.
+    List,
+}
+
+/// Which dtypes a lane function has, and how many arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum LaneClass {
+    Num1,
+    Num2,
+    Num3,
+    Float1,
+    Float2,
+    Float3,
+    Float4,
+    Round1,
+    Pred1,
+    Cmp2,
+    Ord2,
+    Bool1,
+    Bool2,
+    Bit1,
+    Bit2,
+    Select,
+    Cast,
+}
+
+/// How rows are folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Fold {
+    Sum,
+    Prod,
+    Max,
+    Min,
+    Argmax,
+    Argmin,
+    Any,
+    All,
+}
+
+/// A rule that expands a composite operation into other rows.
+pub type Decompose = fn(&mut Builder, Op, &[Arg]) -> Result<Value, OpError>;
+
+/// How an operation is executed.
+#[derive(Clone, Copy, Debug)]
+pub enum Lowering {
+    /// A lane function, element by element.
+    Lane(LaneClass),
+    /// A fold over rows.
+    Reduce(Fold),
+    /// Metadata only.
+    View,
+    /// Rearranged elements.
+    Copy,
+    /// A matrix product.
+    Contract,
+    /// A tensor made from host values.
+    Create,
+    /// Expanded into other rows.
+    Composite(Decompose),
+}
+
+/// A column that is not filled yet, with the reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cell {
+    /// Why the cell is empty.
+    None(&'static str),
+}
+
+/// The type of an argument, as far as known.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ArgType {
+    /// A tensor.
+    Tensor(TensorType),
+    /// A host value; `None` if it is not known yet.
+    Host(Option<Host>),
+    /// A list.
+    List(Vec<ArgType>),
+    /// An absent optional tensor.
+    None,
+}
+
+/// A call as the rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The operation.
+    pub op: Op,
+    /// One type an argument.
+    pub args: &'a [ArgType],
+    /// Named dims, for messages.
+    pub symbols: &'a [Symbol],
+}
+
+/// The dtypes of a call, as far as known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// The type to which tensor and scalar operands are converted (masks and conditions apart).
+    pub compute: Option<DType>,
+    /// The result's type.
+    pub result: Option<DType>,
+}
+
+/// A shape rule.
+pub type ShapeRule = fn(&Call<'_>) -> Result<Vec<Shape>, OpError>;
+/// A dtype rule.
+pub type DTypeRule = fn(&Call<'_>) -> Result<Signature, OpError>;
+
+/// One row of the op table.
+#[derive(Debug)]
+pub struct Row {
+    /// The operation.
+    pub op: Op,
+    /// The method name.
+    pub name: &'static str,
+    /// The name of the fallible twin.
+    pub try_name: &'static str,
+    /// The parameters in order; a method's receiver is the first.
+    pub params: &'static [ParamRow],
+    /// How many results.
+    pub results: Results,
+    /// The result shapes.
+    pub shape: ShapeRule,
+    /// The dtypes.
+    pub dtype: DTypeRule,
+    /// How it is executed.
+    pub lowering: Lowering,
+    /// The derivative rule.
+    pub derivative: Cell,
+    /// The CUDA lowering.
+    pub cuda: Cell,
+    /// The TVM lowering.
+    pub tvm: Cell,
+    /// The export form.
+    pub export: Cell,
+}
+
+impl Row {
+    /// Whether the first parameter is the receiver of a method.
+    pub fn is_method(&self) -> bool {
+        self.params.first().is_some_and(|p| p.kind == ParamKind::Tensor)
+    }
+
+    /// The types of the results.
+    ///
+    /// # Errors
+    /// A broken shape or dtype rule.
+    pub fn infer(&self, call: &Call<'_>) -> Result<Vec<TensorType>, OpError> {
+        let dtype = (self.dtype)(call)?.result;
+        Ok((self.shape)(call)?
+            .into_iter()
+            .map(|shape| TensorType { dtype, shape })
+            .collect())
+    }
+}
+
+macro_rules! class {
+    (num1) => {
+        LaneClass::Num1
+    };
+    (num2) => {
+        LaneClass::Num2
+    };
+    (num3) => {
+        LaneClass::Num3
+    };
+    (float1) => {
+        LaneClass::Float1
+    };
+    (float2) => {
+        LaneClass::Float2
+    };
+    (float3) => {
+        LaneClass::Float3
+    };
+    (float4) => {
+        LaneClass::Float4
+    };
+    (round1) => {
+        LaneClass::Round1
+    };
+    (pred1) => {
+        LaneClass::Pred1
+    };
+    (cmp2) => {
+        LaneClass::Cmp2
+    };
+    (ord2) => {
+        LaneClass::Ord2
+    };
+    (bool1) => {
+        LaneClass::Bool1
+    };
+    (bool2) => {
+        LaneClass::Bool2
+    };
+    (bit1) => {
+        LaneClass::Bit1
+    };
+    (bit2) => {
+        LaneClass::Bit2
+    };
+    (select) => {
+        LaneClass::Select
+    };
+    (cast) => {
+        LaneClass::Cast
+    };
+}
+macro_rules! fold {
+    (sum) => {
+        Fold::Sum
+    };
+    (prod) => {
+        Fold::Prod
+    };
+    (max) => {
+        Fold::Max
+    };
+    (min) => {
+        Fold::Min
+    };
+    (argmax) => {
+        Fold::Argmax
+    };
+    (argmin) => {
+        Fold::Argmin
+    };
+    (any) => {
+        Fold::Any
+    };
+    (all) => {
+        Fold::All
+    };
+}
+macro_rules! lowering {
+    (lane $class:ident) => {
+        Lowering::Lane(class!($class))
+    };
+    (reduce $fold:ident) => {
+        Lowering::Reduce(fold!($fold))
+    };
+    (composite $rule:ident) => {
+        Lowering::Composite(decompose::$rule)
+    };
+    (view) => {
+        Lowering::View
+    };
+    (copy) => {
+        Lowering::Copy
+    };
+    (contract) => {
+        Lowering::Contract
+    };
+    (create) => {
+        Lowering::Create
+    };
+}
+macro_rules! kind {
+    (tensor) => {
+        ParamKind::Tensor
+    };
+    (opt_tensor) => {
+        ParamKind::OptTensor
+    };
+    (tensors) => {
+        ParamKind::Tensors
+    };
+    (operand) => {
+        ParamKind::Operand
+    };
+    (scalar) => {
+        ParamKind::Scalar
+    };
+    (float) => {
+        ParamKind::Float
+    };
+    (int) => {
+        ParamKind::Int
+    };
+    (dim) => {
+        ParamKind::Dim
+    };
+    (dims) => {
+        ParamKind::Dims
+    };
+    (shape) => {
+        ParamKind::Shape
+    };
+    (dtype) => {
+        ParamKind::DType
+    };
+}
+macro_rules! results {
+    (one) => {
+        Results::One
+    };
+    (list) => {
+        Results::List
+    };
+}
+macro_rules! rows {
+    ($($(#[$doc:meta])* $variant:ident $method:ident $twin:ident ($($p:ident : $k:ident),*)
+        => $results:ident, $shape:ident, $dtype:ident, $lower:ident $(($class:ident))?;)*) => {
+        static ROWS: &[Row] = &[$(Row {
+            op: Op::$variant,
+            name: stringify!($method),
+            try_name: stringify!($twin),
+            params: &[$(ParamRow { name: stringify!($p), kind: kind!($k) }),*],
+            results: results!($results),
+            shape: shape::$shape,
+            dtype: dtype::$dtype,
+            lowering: lowering!($lower $($class)?),
+            derivative: Cell::None("gradients are not built yet"),
+            cuda: Cell::None("the CUDA emitter is not built yet"),
+            tvm: Cell::None("the TVM backend is not built yet"),
+            export: Cell::None("export is not built yet"),
+        }),*];
+    };
+}
+crate::op_table!(rows);
+
+impl Op {
+    /// The table's row.
+    pub fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// The operation of that method name.
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name)
+    }
+
+    /// The operation whose fallible twin has that name (`try_matmul`).
+    pub fn from_try_name(name: &str) -> Option<Op> {
+        ROWS.iter().find(|r| r.try_name == name).map(|r| r.op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_and_twins_are_named_after_their_op() {
+        for (i, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.op as usize, i);
+            assert_eq!(row.try_name, format!("try_{}", row.name));
+            assert_eq!(Op::from_name(row.name), Some(row.op));
+        }
+    }
+
+    #[test]
+    fn empty_cells_give_their_reason() {
+        for row in ROWS {
+            for (column, Cell::None(reason)) in [
+                ("derivative", row.derivative),
+                ("cuda", row.cuda),
+                ("tvm", row.tvm),
+                ("export", row.export),
+            ] {
+                println!("{} {column}: none({reason})", row.name);
+                assert!(!reason.is_empty());
+            }
+        }
+    }
+}

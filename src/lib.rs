@@ -1,0 +1,1 @@
+//! tensorplay: a build-time ML compiler for Rust.
