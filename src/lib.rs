@@ -1,1 +1,15 @@
-//! tensorplay: a build-time ML compiler for Rust.
+#![doc = include_str!("../README.md")]
+
+pub use tensorplay_macros::{compile, explain, graph};
+pub use tensorplay_runtime::{
+    DType, Device, Element, Error, Result, Tensor, compiler, graph_api as graph, manual_seed, no_grad, safetensors,
+};
+pub use {half, ndarray};
+
+#[doc(hidden)]
+pub use tensorplay_runtime::private as __private;
+
+/// What most programs need: `use tensorplay::prelude::*`.
+pub mod prelude {
+    pub use tensorplay_runtime::{DType, Device, Element, Tensor};
+}

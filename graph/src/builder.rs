@@ -3,7 +3,10 @@
 
 use crate::error::{Code, OpError, OpErrorKind};
 use crate::op::row::{ArgType, Call, Lowering, Results};
-use crate::{Arg, DType, Dim, Env, Graph, GraphModule, Host, Node, NodeKind, Op, TensorType, Value};
+use crate::{
+    Arg, DType, Dim, Env, Expr, Graph, GraphModule, Host, HostError, HostType, Node, NodeKind, Op, Symbol,
+    TensorType, Value,
+};
 
 /// A graph under construction.
 #[derive(Clone, Debug, Default)]
@@ -39,10 +42,99 @@ impl Env for TypeEnv<'_> {
 pub fn arg_type(arg: &Arg, env: &dyn Env, ty: &dyn Fn(Value) -> TensorType) -> ArgType {
     match arg {
         Arg::Value(v) => ArgType::Tensor(ty(*v)),
-        Arg::Host(e) => ArgType::Host(e.eval(env).ok()),
+        Arg::Host(e) => match (e.eval(env), e) {
+            (Ok(h), _) => ArgType::Host(Some(h)),
+            (Err(_), Expr::Dim(v, i)) => match size(i, env, ty(*v)) {
+                Some(Dim::Symbol(s)) => ArgType::Symbol(s),
+                _ => ArgType::Open(HostType::Usize),
+            },
+            (Err(_), e) => ArgType::Open(e.host_type()),
+        },
         Arg::List(l) => ArgType::List(l.iter().map(|a| arg_type(a, env, ty)).collect()),
         Arg::None => ArgType::None,
     }
+}
+
+fn size(index: &Expr, env: &dyn Env, ty: TensorType) -> Option<Dim> {
+    let shape = ty.shape?;
+    let i = index.eval(env).ok()?.as_int()?;
+    let at = if i < 0 { i + shape.len() as i64 } else { i };
+    shape.get(usize::try_from(at).ok()?).copied()
+}
+
+/// A host argument that surely fails, as Rust would.
+fn failure(arg: &Arg, env: &dyn Env) -> Option<String> {
+    match arg {
+        Arg::Host(e) => match e.eval(env) {
+            Err(HostError::Failed(message)) => Some(message),
+            _ => None,
+        },
+        Arg::List(l) => l.iter().find_map(|a| failure(a, env)),
+        Arg::Value(_) | Arg::None => None,
+    }
+}
+
+/// The result types of a call, from the recorded types of its arguments; for a list of unknown length,
+/// `wanted` results.
+pub(crate) fn infer_call(
+    graph: &Graph,
+    symbols: &[Symbol],
+    op: Op,
+    args: &[Arg],
+    wanted: usize,
+) -> Result<Vec<TensorType>, OpError> {
+    let env = TypeEnv(graph);
+    if let Some((i, message)) = args
+        .iter()
+        .enumerate()
+        .find_map(|(i, a)| Some((i, failure(a, &env)?)))
+    {
+        return Err(OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message).at([i]));
+    }
+    let args: Vec<ArgType> = args
+        .iter()
+        .map(|a| arg_type(a, &env, &|v| graph.ty(v).clone()))
+        .collect();
+    infer_types(symbols, op, &args, wanted)
+}
+
+/// Like [`infer_call`], from the types of the arguments.
+pub(crate) fn infer_types(
+    symbols: &[Symbol],
+    op: Op,
+    args: &[ArgType],
+    wanted: usize,
+) -> Result<Vec<TensorType>, OpError> {
+    let row = op.row();
+    let mut types = row.infer(&Call { op, args, symbols })?;
+    if types.is_empty() {
+        types = match row.results {
+            Results::One => vec![TensorType::default()],
+            Results::List => vec![piece_type(args); wanted],
+        };
+    }
+    Ok(types)
+}
+
+/// The type of a result of `chunk` or `split` while their number is not known: the operand's, with the
+/// axis open.
+pub(crate) fn piece_type(args: &[ArgType]) -> TensorType {
+    let Some(ArgType::Tensor(ty)) = args.first() else {
+        return TensorType::default();
+    };
+    let mut ty = ty.clone();
+    let dim = match args.get(2) {
+        Some(ArgType::Host(Some(h))) => h.as_int(),
+        _ => None,
+    };
+    if let Some(s) = &mut ty.shape {
+        let rank = s.len() as i64;
+        match dim.map(|d| if d < 0 { d + rank } else { d }) {
+            Some(d) if d >= 0 && d < rank => s[d as usize] = Dim::Unknown,
+            _ => s.fill(Dim::Unknown),
+        }
+    }
+    ty
 }
 
 impl Builder {
@@ -83,7 +175,7 @@ impl Builder {
     /// # Errors
     /// A broken shape or dtype rule; nothing is added then.
     pub fn call(&mut self, op: Op, args: Vec<Arg>) -> Result<Value, OpError> {
-        let types = self.infer(op, &args)?;
+        let types = self.infer(op, &args, 1)?;
         if self.expand
             && let Lowering::Composite(rule) = op.row().lowering
         {
@@ -98,11 +190,8 @@ impl Builder {
     /// # Errors
     /// A broken rule, or fewer results than wanted.
     pub fn call_list(&mut self, op: Op, args: Vec<Arg>, wanted: usize) -> Result<Vec<Value>, OpError> {
-        let mut types = self.infer(op, &args)?;
-        if types.is_empty() {
-            let dtype = self.tensor_dtype(&args);
-            types = vec![TensorType { dtype, shape: None }; wanted];
-        } else if types.len() < wanted {
+        let types = self.infer(op, &args, wanted)?;
+        if types.len() < wanted {
             let message = format!("result {} is used, but there are {}", wanted - 1, types.len());
             return Err(OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message));
         }
@@ -111,33 +200,8 @@ impl Builder {
         Ok((0..n).map(|index| Value { node, index }).collect())
     }
 
-    fn tensor_dtype(&self, args: &[Arg]) -> Option<DType> {
-        args.first().and_then(|a| {
-            if let Arg::Value(v) = a {
-                self.ty(*v).dtype
-            } else {
-                None
-            }
-        })
-    }
-
-    fn infer(&self, op: Op, args: &[Arg]) -> Result<Vec<TensorType>, OpError> {
-        let graph = &self.module.graph;
-        let env = TypeEnv(graph);
-        let args: Vec<ArgType> = args
-            .iter()
-            .map(|a| arg_type(a, &env, &|v| graph.ty(v).clone()))
-            .collect();
-        let row = op.row();
-        let mut types = row.infer(&Call {
-            op,
-            args: &args,
-            symbols: &self.module.symbols,
-        })?;
-        if types.is_empty() && row.results == Results::One {
-            types.push(TensorType::default());
-        }
-        Ok(types)
+    fn infer(&self, op: Op, args: &[Arg], wanted: usize) -> Result<Vec<TensorType>, OpError> {
+        infer_call(&self.module.graph, &self.module.symbols, op, args, wanted)
     }
 
     fn push(&mut self, op: Op, args: Vec<Arg>, types: Vec<TensorType>) -> crate::NodeId {

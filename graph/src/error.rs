@@ -99,6 +99,11 @@ impl OpError {
     }
 }
 
+/// `1 argument`, `2 arguments`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for OpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error[{}]: {}: {}", self.code, self.op, self.message)?;

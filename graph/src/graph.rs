@@ -1,6 +1,6 @@
 //! `Graph`: the program of one captured path, in SSA form.
 //!
-//! Invariants (checked by [`verify`](crate::verify)): nodes are in topological order, every argument
+//! Invariants (checked by [`verify`](crate::verify())): nodes are in topological order, every argument
 //! names an earlier value, argument kinds fit the op's row, outputs exist.
 
 use crate::{DType, Expr, Host, HostType, Op, Symbol, TensorType};

@@ -67,6 +67,14 @@ impl HostType {
         })
     }
 
+    /// The type of two operands of one type: literals without suffix take that of the other.
+    pub const fn meet(self, other: HostType) -> HostType {
+        match self {
+            HostType::IntLiteral | HostType::FloatLiteral => other,
+            t => t,
+        }
+    }
+
     /// Whether values are integers.
     pub const fn is_int(self) -> bool {
         matches!(
@@ -286,10 +294,7 @@ impl Expr {
                 | HostBinary::Ge
                 | HostBinary::And
                 | HostBinary::Or => HostType::Bool,
-                _ => match (a.host_type(), b.host_type()) {
-                    (HostType::IntLiteral | HostType::FloatLiteral, t) => t,
-                    (t, _) => t,
-                },
+                _ => a.host_type().meet(b.host_type()),
             },
         }
     }
@@ -346,8 +351,14 @@ impl Expr {
     /// # Errors
     /// [`HostError::Unknown`] if the environment lacks something, [`HostError::Failed`] where Rust would panic.
     pub fn eval(&self, env: &dyn Env) -> Result<Host, HostError> {
+        self.eval_as(env, self.host_type())
+    }
+
+    /// The value, where literals without suffix take the type `t` of what they meet.
+    fn eval_as(&self, env: &dyn Env, t: HostType) -> Result<Host, HostError> {
         let fail = |m: String| Err(HostError::Failed(m));
         Ok(match self {
+            Expr::Literal(Host::Float(v)) => round(t, *v),
             Expr::Literal(h) => *h,
             Expr::Param(i, _) => env.param(*i).ok_or(HostError::Unknown)?,
             Expr::Dim(v, i) => {
@@ -364,29 +375,55 @@ impl Expr {
             Expr::Rank(v) => Host::Int(env.rank(*v).ok_or(HostError::Unknown)? as i64),
             Expr::ElemCount(v) => {
                 let rank = env.rank(*v).ok_or(HostError::Unknown)?;
-                let mut n = 1i64;
+                let mut n = Some(1i64);
                 for i in 0..rank {
-                    n *= env.dim(*v, i).ok_or(HostError::Unknown)? as i64;
+                    let d = env.dim(*v, i).ok_or(HostError::Unknown)?;
+                    n = n.and_then(|n| n.checked_mul(i64::try_from(d).ok()?));
                 }
-                Host::Int(n)
+                match n {
+                    Some(n) => Host::Int(n),
+                    None => return fail("the element count overflows usize".into()),
+                }
             }
             Expr::DTypeOf(v) => Host::DType(env.dtype(*v).ok_or(HostError::Unknown)?),
-            Expr::Cast(t, a) => cast(*t, a.eval(env)?),
-            Expr::Unary(op, a) => unary(*op, a.host_type(), a.eval(env)?)?,
-            Expr::Binary(op, a, b) => binary(*op, self.host_type(), a.eval(env)?, b.eval(env)?)?,
+            Expr::Cast(t, a) => cast(*t, a.eval(env)?)?,
+            Expr::Unary(op, a) => {
+                let t = a.host_type().meet(t);
+                unary(*op, t, a.eval_as(env, t)?)?
+            }
+            Expr::Binary(op, a, b) => {
+                let operands = a.host_type().meet(b.host_type());
+                let operands = if self.host_type() == HostType::Bool {
+                    operands
+                } else {
+                    operands.meet(t)
+                };
+                binary(
+                    *op,
+                    operands,
+                    a.eval_as(env, operands)?,
+                    b.eval_as(env, operands)?,
+                )?
+            }
         })
     }
 }
 
-fn cast(t: HostType, h: Host) -> Host {
-    let Some(s) = h.as_scalar() else { return h };
-    match t {
-        HostType::F32 => Host::Float(f64::from(s.to_f64() as f32)),
+fn cast(t: HostType, h: Host) -> Result<Host, HostError> {
+    let Some(s) = h.as_scalar() else { return Ok(h) };
+    Ok(match t {
+        HostType::F32 => Host::Float(f64::from(match s {
+            Scalar::Int(v) => v as f32,
+            _ => s.to_f64() as f32,
+        })),
         HostType::F64 | HostType::FloatLiteral => Host::Float(s.to_f64()),
-        HostType::Usize => Host::Int(match s {
-            Scalar::Float(v) => (v as u64).min(i64::MAX as u64) as i64,
-            _ => s.to_i64(),
-        }),
+        HostType::Usize => match s {
+            Scalar::Float(v) => Host::Int((v as u64).min(i64::MAX as u64) as i64),
+            _ if s.to_i64() < 0 => {
+                return Err(HostError::Failed(format!("{s} as usize is not a size")));
+            }
+            _ => Host::Int(s.to_i64()),
+        },
         HostType::I32 => Host::Int(match s {
             Scalar::Float(v) => i64::from(v as i32),
             _ => i64::from(s.to_i64() as i32),
@@ -397,7 +434,7 @@ fn cast(t: HostType, h: Host) -> Host {
         }),
         HostType::I64 | HostType::IntLiteral => Host::Int(s.to_i64()),
         HostType::Bool | HostType::DType => h,
-    }
+    })
 }
 
 fn round(t: HostType, v: f64) -> Host {
@@ -412,6 +449,7 @@ fn unary(op: HostUnary, t: HostType, a: Host) -> Result<Host, HostError> {
     Ok(match (op, a) {
         (HostUnary::Neg, Host::Int(v)) => Host::Int(
             v.checked_neg()
+                .filter(|&v| t != HostType::I32 || i32::try_from(v).is_ok())
                 .ok_or_else(|| HostError::Failed(format!("-({v}) overflows an integer")))?,
         ),
         (HostUnary::Neg, Host::Float(v)) => Host::Float(-v),
@@ -512,6 +550,7 @@ impl fmt::Display for Expr {
         fn go(e: &Expr, outer: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match e {
                 Expr::Literal(Host::Int(v)) => write!(f, "{v}"),
+                Expr::Literal(Host::Float(v)) if v.is_nan() => f.write_str("nan"),
                 Expr::Literal(Host::Float(v)) => write!(f, "{v:?}"),
                 Expr::Literal(Host::Bool(v)) => write!(f, "{v}"),
                 Expr::Literal(Host::DType(v)) => write!(f, "{v}"),

@@ -26,6 +26,29 @@ impl Dim {
         matches!((self, other), (Dim::Known(a), Dim::Known(b)) if a != b)
     }
 
+    /// Like [`differs`](Dim::differs), and by the bounds of symbols too.
+    pub fn differs_in(self, other: Dim, symbols: &[Symbol]) -> bool {
+        if self == other {
+            return false;
+        }
+        let bounds = |d: Dim| match d {
+            Dim::Known(n) => (n, Some(n)),
+            Dim::Symbol(s) => symbols.get(s as usize).map_or((0, None), |s| (s.lo, s.hi)),
+            Dim::Unknown => (0, None),
+        };
+        let (a, b) = (bounds(self), bounds(other));
+        a.1.is_some_and(|hi| hi < b.0) || b.1.is_some_and(|hi| hi < a.0)
+    }
+
+    /// The better known of two equal sizes.
+    #[must_use]
+    pub fn refine(self, other: Dim) -> Dim {
+        match (self, other) {
+            (Dim::Unknown, _) | (Dim::Symbol(_), Dim::Known(_)) => other,
+            _ => self,
+        }
+    }
+
     /// Whether the sizes are surely equal.
     pub fn same(self, other: Dim) -> bool {
         self == other && self != Dim::Unknown
@@ -56,6 +79,18 @@ impl TensorType {
     /// The sizes, if all are known.
     pub fn sizes(&self) -> Option<Vec<usize>> {
         self.shape.as_ref()?.iter().map(|d| d.known()).collect()
+    }
+
+    /// Takes from `other`, a type of the same tensor, what it knows better.
+    pub fn refine(&mut self, other: &TensorType) {
+        self.dtype = self.dtype.or(other.dtype);
+        match (&mut self.shape, &other.shape) {
+            (Some(a), Some(b)) if a.len() == b.len() => {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a = a.refine(*b))
+            }
+            (None, Some(_)) => self.shape.clone_from(&other.shape),
+            _ => {}
+        }
     }
 
     /// Prints with symbol names: `f32[B, 784]`, `_[..]`.

@@ -4,7 +4,7 @@
 
 use super::row::{ArgType, Call, Signature};
 use crate::error::{Code, OpError, OpErrorKind};
-use crate::{DType, Scalar};
+use crate::{DType, Host, HostType, Scalar};
 
 type Rule = Result<Signature, OpError>;
 
@@ -37,8 +37,8 @@ fn promote(args: &[ArgType]) -> Option<DType> {
     }
     let mut d = tensors;
     for a in args {
-        if let ArgType::Host(h) = a {
-            match (d, h.and_then(|h| h.as_scalar())) {
+        if matches!(a, ArgType::Host(_) | ArgType::Open(_) | ArgType::Symbol(_)) {
+            match (d, scalar_of(a)) {
                 (Some(t), Some(s)) => d = Some(s.promote(t)),
                 (None, Some(s)) => d = Some(scalar_dtype(s)),
                 (Some(t), None) if t.is_float() => {}
@@ -47,6 +47,18 @@ fn promote(args: &[ArgType]) -> Option<DType> {
         }
     }
     d
+}
+
+/// The scalar argument, or one of its type while it is not known.
+fn scalar_of(a: &ArgType) -> Option<Scalar> {
+    match a {
+        ArgType::Host(h) => h.and_then(Host::as_scalar),
+        ArgType::Symbol(_) => Some(Scalar::Int(1)),
+        ArgType::Open(HostType::F32 | HostType::F64 | HostType::FloatLiteral) => Some(Scalar::Float(1.0)),
+        ArgType::Open(HostType::Bool) => Some(Scalar::Bool(true)),
+        ArgType::Open(t) if t.is_int() => Some(Scalar::Int(1)),
+        _ => None,
+    }
 }
 
 fn scalar_dtype(s: Scalar) -> DType {
@@ -141,6 +153,28 @@ pub fn arith_no_bool(c: &Call<'_>) -> Rule {
     both(d)
 }
 
+/// Promoted operands; not bool, and an integer result takes no negative exponent.
+pub fn pow(c: &Call<'_>) -> Rule {
+    let s = arith_no_bool(c)?;
+    if let (Some(d), Some(ArgType::Host(Some(h)))) = (s.result, c.args.get(1))
+        && d.is_int()
+        && h.as_int().is_some_and(|n| n < 0)
+    {
+        return Err(negative_exponent(c, d));
+    }
+    Ok(s)
+}
+
+fn negative_exponent(c: &Call<'_>, d: DType) -> OpError {
+    refuse(
+        c,
+        d,
+        0,
+        "floats with a negative exponent",
+        "convert with to_dtype(DType::F32) first",
+    )
+}
+
 /// Promoted operands; integers and bool compute in f32.
 pub fn true_div(c: &Call<'_>) -> Rule {
     both(promote(c.args).map(float_of))
@@ -152,13 +186,7 @@ pub fn powi(c: &Call<'_>) -> Rule {
         && d.is_int()
         && h.as_int().is_some_and(|n| n < 0)
     {
-        return Err(refuse(
-            c,
-            d,
-            0,
-            "floats with a negative exponent",
-            "convert with to_dtype(DType::F32) first",
-        ));
+        return Err(negative_exponent(c, d));
     }
     numeric(c)
 }
@@ -193,16 +221,13 @@ pub fn bitwise(c: &Call<'_>) -> Rule {
                 "convert with to_dtype(DType::I64) first",
             ));
         }
-        if let ArgType::Host(Some(h)) = a
-            && matches!(h.as_scalar(), Some(Scalar::Float(_)))
-        {
-            return Err(refuse(
-                c,
-                DType::F64,
-                i,
-                "integers and bool",
-                "write an integer literal",
-            ));
+        if matches!(scalar_of(a), Some(Scalar::Float(_))) {
+            let message = "takes integers and bool, got a float scalar";
+            return Err(
+                OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
+                    .help("write an integer")
+                    .at([i]),
+            );
         }
     }
     both(promote(c.args))
@@ -226,17 +251,15 @@ pub fn where_cond(c: &Call<'_>) -> Rule {
 /// A bool mask; the first operand's dtype.
 pub fn masked_fill(c: &Call<'_>) -> Rule {
     mask(c, 1)?;
-    if let (Some(d), ArgType::Host(Some(h))) = (first(c), &c.args[2])
-        && let Some(s) = h.as_scalar()
+    if let (Some(d), Some(s)) = (first(c), scalar_of(&c.args[2]))
         && s.promote(d) != d
     {
-        return Err(refuse(
-            c,
-            d,
-            0,
-            "a value of the tensor's own dtype",
-            "convert the tensor with to_dtype(..) first",
-        ));
+        let message = format!("a tensor of {d} does not hold a value of {}", s.promote(d));
+        return Err(
+            OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
+                .help("convert the tensor with to_dtype(..) first")
+                .at([0, 2]),
+        );
     }
     same(c)
 }
@@ -276,18 +299,22 @@ pub fn contract(c: &Call<'_>) -> Rule {
     same(c)
 }
 
+/// All tensors have one dtype.
 fn agree(c: &Call<'_>) -> Result<(), OpError> {
-    let Some(d) = first(c) else { return Ok(()) };
-    for (i, a) in c.args.iter().enumerate().skip(1) {
-        if let ArgType::Tensor(t) = a
-            && let Some(e) = t.dtype.filter(|&e| e != d)
-        {
-            let message = format!("operands have different dtypes: {d} and {e}");
-            return Err(
-                OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
-                    .help(format!("convert one operand, as in y.to_dtype(DType::{d:?})"))
-                    .at([0, i]),
-            );
+    let mut known: Option<(usize, DType)> = None;
+    for (i, a) in c.args.iter().enumerate() {
+        let ArgType::Tensor(t) = a else { continue };
+        match (known, t.dtype) {
+            (Some((j, d)), Some(e)) if d != e => {
+                let message = format!("operands have different dtypes: {d} and {e}");
+                return Err(
+                    OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
+                        .help(format!("convert one operand, as in y.to_dtype(DType::{d:?})"))
+                        .at([j, i]),
+                );
+            }
+            (None, Some(d)) => known = Some((i, d)),
+            _ => {}
         }
     }
     Ok(())

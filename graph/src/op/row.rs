@@ -1,8 +1,9 @@
 //! `Row`: one line of the op table, as data.
 
 use super::{decompose, dtype, shape};
+use crate::error::{Code, OpErrorKind, count};
 use crate::op::Op;
-use crate::{Arg, Builder, DType, Host, OpError, Shape, Symbol, TensorType, Value};
+use crate::{Arg, Builder, DType, Host, HostType, OpError, Shape, Symbol, TensorType, Value};
 
 /// What a parameter takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,78 @@ pub enum ParamKind {
     Shape,
     /// An element type.
     DType,
+}
+
+impl ParamKind {
+    /// What the parameter takes, in words.
+    pub const fn takes(self) -> &'static str {
+        match self {
+            ParamKind::Tensor => "a tensor",
+            ParamKind::OptTensor => "a tensor or none",
+            ParamKind::Tensors => "a list of tensors",
+            ParamKind::Operand => "a tensor or a scalar",
+            ParamKind::Scalar => "a scalar",
+            ParamKind::Float => "a number",
+            ParamKind::Int => "an integer",
+            ParamKind::Dim => "a dim",
+            ParamKind::Dims => "a list of dims",
+            ParamKind::Shape => "a list of sizes",
+            ParamKind::DType => "a dtype",
+        }
+    }
+
+    /// Whether an argument fits by its form.
+    pub fn accepts(self, arg: &Arg) -> bool {
+        let host = |t: HostType| self.accepts_host(t);
+        match (self, arg) {
+            (_, Arg::Value(_)) => self.takes_tensor(),
+            (_, Arg::None) => self == ParamKind::OptTensor,
+            (ParamKind::Tensors, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Value(_))),
+            (ParamKind::Dims | ParamKind::Shape, Arg::List(l)) => {
+                l.iter().all(|a| matches!(a, Arg::Host(e) if host(e.host_type())))
+            }
+            (_, Arg::List(_)) => false,
+            (_, Arg::Host(e)) => host(e.host_type()),
+        }
+    }
+
+    fn accepts_host(self, t: HostType) -> bool {
+        match self {
+            ParamKind::Operand | ParamKind::Scalar => t != HostType::DType,
+            ParamKind::Float => !matches!(t, HostType::DType | HostType::Bool),
+            ParamKind::Int | ParamKind::Dim | ParamKind::Dims | ParamKind::Shape => t.is_int(),
+            ParamKind::DType => t == HostType::DType,
+            ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Tensors => false,
+        }
+    }
+
+    /// Whether an argument fits by its type, as far as that is known.
+    fn accepts_type(self, arg: &ArgType) -> bool {
+        let host = |a: &ArgType| match a {
+            ArgType::Host(Some(h)) => self.accepts_host(crate::Expr::Literal(*h).host_type()),
+            ArgType::Open(t) => self.accepts_host(*t),
+            ArgType::Symbol(_) => self.accepts_host(HostType::Usize),
+            ArgType::Host(None) => !matches!(
+                self,
+                ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Tensors
+            ),
+            ArgType::Tensor(_) | ArgType::List(_) | ArgType::None => false,
+        };
+        match (self, arg) {
+            (_, ArgType::Tensor(_)) => self.takes_tensor(),
+            (_, ArgType::None) => self == ParamKind::OptTensor,
+            (ParamKind::Tensors, ArgType::List(l)) => l.iter().all(|a| matches!(a, ArgType::Tensor(_))),
+            (ParamKind::Dims | ParamKind::Shape, ArgType::List(l)) => l.iter().all(host),
+            (_, a) => host(a),
+        }
+    }
+
+    const fn takes_tensor(self) -> bool {
+        matches!(
+            self,
+            ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Operand
+        )
+    }
 }
 
 /// A parameter of an operation.
@@ -120,12 +193,28 @@ pub enum Cell {
 pub enum ArgType {
     /// A tensor.
     Tensor(TensorType),
-    /// A host value; `None` if it is not known yet.
+    /// A host value; `None` if nothing is known of it.
     Host(Option<Host>),
+    /// A host value of that type that is not known yet.
+    Open(HostType),
+    /// A `usize` that is not known yet, but is the size with this symbol.
+    Symbol(u32),
     /// A list.
     List(Vec<ArgType>),
     /// An absent optional tensor.
     None,
+}
+
+impl ArgType {
+    fn describe(&self) -> String {
+        match self {
+            ArgType::Tensor(_) => "a tensor".into(),
+            ArgType::Host(Some(h)) => crate::Expr::Literal(*h).to_string(),
+            ArgType::Host(None) | ArgType::Open(_) | ArgType::Symbol(_) => "a host value".into(),
+            ArgType::List(_) => "a list".into(),
+            ArgType::None => "none".into(),
+        }
+    }
 }
 
 /// A call as the rules see it.
@@ -183,6 +272,27 @@ pub struct Row {
 }
 
 impl Row {
+    /// Checks the count and the kinds of arguments, so that rules may index them.
+    fn check_arguments(&self, args: &[ArgType]) -> Result<(), OpError> {
+        let error = |message| OpError::new(Code::ARGUMENTS, OpErrorKind::Value, self.name, message);
+        if args.len() != self.params.len() {
+            let names: Vec<&str> = self.params.iter().map(|p| p.name).collect();
+            let message = format!(
+                "takes {}, got {}",
+                count(self.params.len(), "argument"),
+                args.len()
+            );
+            return Err(error(message).help(format!("write {}({})", self.name, names.join(", "))));
+        }
+        for (i, (arg, p)) in args.iter().zip(self.params).enumerate() {
+            if !p.kind.accepts_type(arg) {
+                let message = format!("`{}` is {}, got {}", p.name, p.kind.takes(), arg.describe());
+                return Err(error(message).at([i]));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the first parameter is the receiver of a method.
     pub fn is_method(&self) -> bool {
         self.params.first().is_some_and(|p| p.kind == ParamKind::Tensor)
@@ -193,6 +303,7 @@ impl Row {
     /// # Errors
     /// A broken shape or dtype rule.
     pub fn infer(&self, call: &Call<'_>) -> Result<Vec<TensorType>, OpError> {
+        self.check_arguments(call.args)?;
         let dtype = (self.dtype)(call)?.result;
         Ok((self.shape)(call)?
             .into_iter()
@@ -371,6 +482,11 @@ impl Op {
     /// The table's row.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
+    }
+
+    /// Whether the operation draws random numbers: it is never merged, moved or left out.
+    pub const fn is_random(self) -> bool {
+        matches!(self, Op::Rand | Op::Randn)
     }
 
     /// The operation of that method name.

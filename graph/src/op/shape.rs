@@ -2,9 +2,9 @@
 //! where all are numbers: it reports what is surely wrong and answers as far as it can.
 
 use super::row::{ArgType, Call};
-use crate::error::{Code, OpError, OpErrorKind};
+use crate::error::{Code, OpError, OpErrorKind, count as plural};
 use crate::types::display_shape;
-use crate::{Dim, Host, Shape};
+use crate::{Dim, Host, Scalar, Shape};
 
 type Rule = Result<Vec<Shape>, OpError>;
 
@@ -46,6 +46,20 @@ impl Call<'_> {
         }
     }
 
+    /// The sizes that argument `i` gives, symbols included; -1 and what is not known are unknown.
+    fn sizes(&self, i: usize) -> Vec<Dim> {
+        let size = |a: &ArgType| match a {
+            ArgType::Host(Some(Host::Int(n))) => usize::try_from(*n).map_or(Dim::Unknown, Dim::Known),
+            ArgType::Symbol(s) => Dim::Symbol(*s),
+            _ => Dim::Unknown,
+        };
+        match self.args.get(i) {
+            Some(ArgType::List(l)) => l.iter().map(size).collect(),
+            Some(a) => vec![size(a)],
+            None => Vec::new(),
+        }
+    }
+
     /// The list argument `i`; elements are `None` while unknown.
     fn ints(&self, i: usize) -> Vec<Option<i64>> {
         match self.args.get(i) {
@@ -60,21 +74,42 @@ impl Call<'_> {
                 })
                 .collect(),
             Some(ArgType::Host(h)) => vec![h.and_then(Host::as_int)],
+            Some(ArgType::Open(_) | ArgType::Symbol(_)) => vec![None],
             _ => Vec::new(),
         }
     }
 
+    /// Whether sizes surely differ, by the bounds of symbols too.
+    fn differs(&self, a: Dim, b: Dim) -> bool {
+        a.differs_in(b, self.symbols)
+    }
+
+    /// Whether a size is surely not 1.
+    fn not_one(&self, d: Dim) -> bool {
+        self.differs(d, Dim::Known(1))
+    }
+
     /// `dim` as an axis of a tensor with `rank` axes.
     fn axis(&self, arg: usize, dim: i64, rank: usize) -> Result<usize, OpError> {
-        let r = rank as i64;
-        let at = if dim < 0 { dim + r } else { dim };
-        if at >= 0 && at < r {
+        self.place(arg, dim, rank, rank)
+    }
+
+    /// Like [`axis`](Call::axis), where a scalar counts as one axis, as in PyTorch.
+    fn axis_or_scalar(&self, arg: usize, dim: i64, rank: usize) -> Result<usize, OpError> {
+        self.place(arg, dim, rank, rank.max(1))
+    }
+
+    /// `dim` as one of `places` places of a tensor with `rank` axes.
+    fn place(&self, arg: usize, dim: i64, rank: usize, places: usize) -> Result<usize, OpError> {
+        let n = places as i64;
+        let at = if dim < 0 { dim + n } else { dim };
+        if at >= 0 && at < n {
             return Ok(at as usize);
         }
-        let valid = if rank == 0 {
-            "a scalar has none".to_string()
+        let valid = if places == 0 {
+            "a scalar has no dims; unsqueeze(0) first".to_string()
         } else {
-            format!("valid dims are {}..={}", -r, r - 1)
+            format!("valid dims are {}..={}", -n, n - 1)
         };
         Err(self
             .error(
@@ -129,21 +164,24 @@ fn broadcast_two(c: &Call<'_>, ai: usize, a: &Shape, bi: usize, b: &Shape) -> Re
         out.push(match (at(x, i), at(y, i)) {
             (Dim::Known(1), d) | (d, Dim::Known(1)) => d,
             (p, q) if p.same(q) => p,
-            (Dim::Known(n), Dim::Known(m)) => {
+            (p, q) if c.differs(p, q) && c.not_one(p) && c.not_one(q) => {
                 return Err(c
                     .error(
                         Code::BROADCAST,
                         format!(
-                            "shapes {} and {} do not broadcast (dim {}: {n} != {m})",
+                            "shapes {} and {} do not broadcast (dim {}: {} != {})",
                             c.show(a),
                             c.show(b),
-                            i as i64 - rank as i64
+                            i as i64 - rank as i64,
+                            c.show_dim(p),
+                            c.show_dim(q)
                         ),
                     )
                     .help("sizes must be equal or 1, compared from the last dim; unsqueeze(..) or transpose(..) one side")
                     .at([ai, bi]));
             }
             (Dim::Known(n), _) | (_, Dim::Known(n)) => Dim::Known(n),
+            (d, _) | (_, d) if c.not_one(d) => d,
             _ => Dim::Unknown,
         });
     }
@@ -173,7 +211,7 @@ pub fn same(c: &Call<'_>) -> Rule {
 pub fn along(c: &Call<'_>) -> Rule {
     let shape = c.shape(0);
     if let (Some(s), Some(d)) = (&shape, c.int(1)) {
-        c.axis(1, d, s.len())?;
+        c.axis_or_scalar(1, d, s.len())?;
     }
     Ok(vec![shape])
 }
@@ -303,17 +341,18 @@ pub fn rms_norm(c: &Call<'_>) -> Rule {
 fn trailing_weights(c: &Call<'_>, x: &[Dim], want: &[Dim], args: &[usize]) -> Result<(), OpError> {
     for &i in args {
         if let Some(w) = c.shape(i)
-            && (w.len() != want.len() || w.iter().zip(want).any(|(a, b)| a.differs(*b)))
+            && (w.len() != want.len() || w.iter().zip(want).any(|(a, b)| c.differs(*a, *b)))
         {
             let message = format!(
-                "weight {} does not match the trailing dims {} of {}",
+                "`{}` {} does not match the trailing dims {} of {}",
+                c.op.row().params[i].name,
                 c.show(&Some(w)),
                 c.show(&Some(want.to_vec())),
                 c.show(&Some(x.to_vec()))
             );
             return Err(c
                 .error(Code::SIZES, message)
-                .help("weights have exactly the normalised dims")
+                .help("weight and bias have exactly the normalised dims")
                 .at([0, i]));
         }
     }
@@ -337,7 +376,7 @@ pub fn matmul(c: &Call<'_>) -> Rule {
         }
     }
     let inner = (x[x.len() - 1], if y.len() == 1 { y[0] } else { y[y.len() - 2] });
-    if inner.0.differs(inner.1) {
+    if c.differs(inner.0, inner.1) {
         let (p, q) = (c.show_dim(inner.0), c.show_dim(inner.1));
         let mut e = c.error(
             Code::INNER,
@@ -358,7 +397,17 @@ pub fn matmul(c: &Call<'_>) -> Rule {
         Some(x[..x.len().saturating_sub(2)].to_vec()),
         Some(y[..y.len().saturating_sub(2)].to_vec()),
     );
-    let Some(mut out) = broadcast_two(c, 0, &xb, 1, &yb)? else {
+    let batch = broadcast_two(c, 0, &xb, 1, &yb).map_err(|e| OpError {
+        message: format!(
+            "batch dims {} and {} of lhs {} @ rhs {} do not broadcast",
+            c.show(&xb),
+            c.show(&yb),
+            c.show(&a),
+            c.show(&b)
+        ),
+        ..e
+    })?;
+    let Some(mut out) = batch else {
         return Ok(vec![None]);
     };
     if x.len() >= 2 {
@@ -383,10 +432,13 @@ pub fn linear(c: &Call<'_>) -> Rule {
         && s.len() != 2
     {
         let message = format!("the weight has rank {}, expected [out, in]", s.len());
-        return Err(c.error(Code::RANK, message).at([1]));
+        return Err(c
+            .error(Code::RANK, message)
+            .help("the weight is [out, in]; use matmul(..) for other products")
+            .at([1]));
     }
     if let (Some(s), Some(bias)) = (&w, c.shape(2))
-        && (bias.len() != 1 || bias[0].differs(s[0]))
+        && (bias.len() != 1 || c.differs(bias[0], s[0]))
     {
         let message = format!(
             "bias {} does not match the weight {}",
@@ -398,13 +450,16 @@ pub fn linear(c: &Call<'_>) -> Rule {
             .help("the bias is [out], the weight [out, in]")
             .at([1, 2]));
     }
-    let (Some(xs), Some(ws)) = (&x, &w) else {
-        return Ok(vec![None]);
-    };
+    let Some(xs) = &x else { return Ok(vec![None]) };
     let Some((last, rest)) = xs.split_last() else {
         return Err(scalar_operand(c, 0));
     };
-    if last.differs(ws[1]) {
+    let mut out = rest.to_vec();
+    let Some(ws) = &w else {
+        out.push(Dim::Unknown);
+        return Ok(vec![Some(out)]);
+    };
+    if c.differs(*last, ws[1]) {
         let (p, q) = (c.show_dim(*last), c.show_dim(ws[1]));
         let message = format!(
             "inner dimensions differ: input {} with weight {} ({p} != {q})",
@@ -416,13 +471,48 @@ pub fn linear(c: &Call<'_>) -> Rule {
             .help("the weight is [out, in]")
             .at([0, 1]));
     }
-    let mut out = rest.to_vec();
     out.push(ws[0]);
     Ok(vec![Some(out)])
 }
 
+/// A computed size, if it fits; sizes are at most `i64::MAX`.
+fn size(n: Option<usize>) -> Option<usize> {
+    n.filter(|&n| i64::try_from(n).is_ok())
+}
+
+/// The element count, if it is known and fits.
 fn count(s: &[Dim]) -> Option<usize> {
-    s.iter().try_fold(1usize, |n, d| d.known().map(|d| n * d))
+    s.iter().try_fold(1usize, |n, d| size(n.checked_mul(d.known()?)))
+}
+
+/// The size of `count(s) / count(divisor)`: a number, or the one symbol that is left.
+fn quotient(s: &[Dim], divisor: &[Dim]) -> Dim {
+    /// The product of the numbers, and the symbols; `None` if something is unknown.
+    fn product(s: &[Dim]) -> Option<(usize, Vec<Dim>)> {
+        let (mut known, mut symbols) = (1usize, Vec::new());
+        for d in s {
+            match d {
+                Dim::Known(n) => known = size(known.checked_mul(*n))?,
+                Dim::Symbol(_) => symbols.push(*d),
+                Dim::Unknown => return None,
+            }
+        }
+        Some((known, symbols))
+    }
+    let (Some((n, mut symbols)), Some((m, cancelled))) = (product(s), product(divisor)) else {
+        return Dim::Unknown;
+    };
+    for d in cancelled {
+        match symbols.iter().position(|s| *s == d) {
+            Some(at) => symbols.swap_remove(at),
+            None => return Dim::Unknown,
+        };
+    }
+    match symbols[..] {
+        [d] if n == m && m > 0 => d,
+        [] if m > 0 && n % m == 0 => Dim::Known(n / m),
+        _ => Dim::Unknown,
+    }
 }
 
 /// A given shape with at most one -1.
@@ -441,19 +531,17 @@ pub fn reshape(c: &Call<'_>) -> Rule {
             .help("sizes are >= 0, or one -1")
             .at([1]));
     }
-    let mut out: Vec<Dim> = want
-        .iter()
-        .map(|d| match d {
-            Some(-1) | None => Dim::Unknown,
-            Some(n) => Dim::Known(*n as usize),
-        })
-        .collect();
+    let mut out = c.sizes(1);
     let total = x.as_deref().and_then(count);
     let given: Option<usize> = want
         .iter()
         .filter(|&&d| d != Some(-1))
         .try_fold(1usize, |n, d| d.map(|d| n.saturating_mul(d as usize)));
     let (Some(total), Some(given)) = (total, given) else {
+        if let (Some(at), Some(s)) = (want.iter().position(|&d| d == Some(-1)), &x) {
+            out[at] = Dim::Known(1);
+            out[at] = quotient(s, &out);
+        }
         return Ok(vec![Some(out)]);
     };
     let shown = || {
@@ -503,9 +591,14 @@ pub fn flatten(c: &Call<'_>) -> Rule {
     if from > to {
         return Err(c
             .error(Code::VALUE, format!("from ({from}) is behind to ({to})"))
+            .help("write the first axis to merge, then the last")
             .at([1, 2]));
     }
-    let merged = count(&s[from..=to]).map_or(if from == to { s[from] } else { Dim::Unknown }, Dim::Known);
+    let merged = if from == to {
+        s[from]
+    } else {
+        quotient(&s[from..=to], &[])
+    };
     let mut out = s[..from].to_vec();
     out.push(merged);
     out.extend_from_slice(&s[to + 1..]);
@@ -515,10 +608,7 @@ pub fn flatten(c: &Call<'_>) -> Rule {
 /// One axis.
 pub fn flatten_all(c: &Call<'_>) -> Rule {
     Ok(vec![Some(vec![
-        c.shape(0)
-            .as_deref()
-            .and_then(count)
-            .map_or(Dim::Unknown, Dim::Known),
+        c.shape(0).map_or(Dim::Unknown, |s| quotient(&s, &[])),
     ])])
 }
 
@@ -530,7 +620,10 @@ pub fn transpose(c: &Call<'_>) -> Rule {
     let (Some(a), Some(b)) = (c.int(1), c.int(2)) else {
         return Ok(vec![Some(vec![Dim::Unknown; s.len()])]);
     };
-    let (a, b) = (c.axis(1, a, s.len())?, c.axis(2, b, s.len())?);
+    let (a, b) = (c.axis_or_scalar(1, a, s.len())?, c.axis_or_scalar(2, b, s.len())?);
+    if s.is_empty() {
+        return Ok(vec![Some(s)]);
+    }
     s.swap(a, b);
     Ok(vec![Some(s)])
 }
@@ -562,7 +655,11 @@ pub fn permute(c: &Call<'_>) -> Rule {
     };
     let dims = c.ints(1);
     if dims.len() != s.len() {
-        let message = format!("{} dims given for a tensor of rank {}", dims.len(), s.len());
+        let message = format!(
+            "{} given for a tensor of rank {}",
+            plural(dims.len(), "dim"),
+            s.len()
+        );
         return Err(c.error(Code::RANK, message).help("name every dim once").at([1]));
     }
     if s.is_empty() {
@@ -582,7 +679,7 @@ pub fn unsqueeze(c: &Call<'_>) -> Rule {
     let Some(d) = c.int(1) else {
         return Ok(vec![Some(vec![Dim::Unknown; s.len() + 1])]);
     };
-    let at = c.axis(1, d, s.len() + 1)?;
+    let at = c.place(1, d, s.len(), s.len() + 1)?;
     s.insert(at, Dim::Known(1));
     Ok(vec![Some(s)])
 }
@@ -602,7 +699,7 @@ pub fn squeeze(c: &Call<'_>) -> Rule {
             s.remove(at);
             Ok(vec![Some(s)])
         }
-        Dim::Known(_) => Ok(vec![Some(s)]),
+        d if c.not_one(d) => Ok(vec![Some(s)]),
         _ => Ok(vec![None]),
     }
 }
@@ -616,20 +713,28 @@ pub fn narrow(c: &Call<'_>) -> Rule {
         return Ok(vec![Some(vec![Dim::Unknown; s.len()])]);
     };
     let at = c.axis(1, d, s.len())?;
-    let len = c.int(3);
-    if let (Some(start), Some(len), Dim::Known(n)) = (c.int(2), len, s[at])
-        && (start < 0 || len < 0 || start.saturating_add(len) > n as i64)
-    {
+    let (start, len) = (c.int(2), c.int(3));
+    let largest = match s[at] {
+        Dim::Known(n) => Some(n),
+        Dim::Symbol(i) => c.symbols.get(i as usize).and_then(|s| s.hi),
+        Dim::Unknown => None,
+    };
+    let (first, count) = (start.unwrap_or(0), len.unwrap_or(0));
+    if first < 0 || count < 0 || largest.is_some_and(|n| first.saturating_add(count) > n as i64) {
+        let show = |v: Option<i64>| v.map_or("_".to_string(), |v| v.to_string());
         let message = format!(
-            "start {start} with len {len} is outside dim {at} of {} (size {n})",
-            c.show(&Some(s))
+            "start {} with len {} is outside dim {at} of {} (size {})",
+            show(start),
+            show(len),
+            c.show(&Some(s.clone())),
+            c.show_dim(s[at])
         );
         return Err(c
             .error(Code::BOUNDS, message)
             .help("start + len must not exceed the size")
             .at([2, 3]));
     }
-    s[at] = len.map_or(Dim::Unknown, |l| Dim::Known(l.max(0) as usize));
+    s[at] = c.sizes(3)[0];
     Ok(vec![Some(s)])
 }
 
@@ -649,7 +754,11 @@ pub fn select(c: &Call<'_>) -> Rule {
             "index {i} is out of range for dim {at} of {} (size {n})",
             c.show(&Some(s))
         );
-        return Err(c.error(Code::BOUNDS, message).at([2]));
+        let help = match n {
+            0 => "the dim is empty".to_string(),
+            n => format!("valid indices are -{n}..={}", n - 1),
+        };
+        return Err(c.error(Code::BOUNDS, message).help(help).at([2]));
     }
     s.remove(at);
     Ok(vec![Some(s)])
@@ -685,6 +794,7 @@ pub fn slice(c: &Call<'_>) -> Rule {
         (Some(start), Some(end), Some(step), Dim::Known(n)) => {
             Dim::Known(slice_bounds(n, start, end, step).1)
         }
+        (Some(0), Some(i64::MAX), Some(1), d) => d,
         _ => Dim::Unknown,
     };
     Ok(vec![Some(s)])
@@ -695,20 +805,17 @@ pub fn expand(c: &Call<'_>) -> Rule {
     let want = c.ints(1);
     let x = c.shape(0);
     let Some(s) = &x else {
-        let out = want.iter().map(|d| match d {
-            Some(n) if *n >= 0 => Dim::Known(*n as usize),
-            _ => Dim::Unknown,
-        });
-        return Ok(vec![Some(out.collect())]);
+        return Ok(vec![Some(c.sizes(1))]);
     };
     if want.len() < s.len() {
-        let message = format!("{} sizes given for {}", want.len(), c.show(&x));
+        let message = format!("{} given for {}", plural(want.len(), "size"), c.show(&x));
         return Err(c
             .error(Code::RESHAPE, message)
             .help("an expanded tensor has at least the same rank")
             .at([1]));
     }
     let lead = want.len() - s.len();
+    let given = c.sizes(1);
     let mut out = Vec::with_capacity(want.len());
     for (i, d) in want.iter().enumerate() {
         let old = i.checked_sub(lead).map(|i| s[i]);
@@ -731,7 +838,8 @@ pub fn expand(c: &Call<'_>) -> Rule {
                     .at([0, 1]));
             }
             (Some(n), _) => Dim::Known(*n as usize),
-            (None, _) => Dim::Unknown,
+            (None, Some(old)) if c.not_one(old) || old == given[i] => old,
+            (None, _) => given[i],
         });
     }
     Ok(vec![Some(out)])
@@ -745,7 +853,10 @@ pub fn movedim(c: &Call<'_>) -> Rule {
     let (Some(a), Some(b)) = (c.int(1), c.int(2)) else {
         return Ok(vec![Some(vec![Dim::Unknown; s.len()])]);
     };
-    let (a, b) = (c.axis(1, a, s.len())?, c.axis(2, b, s.len())?);
+    let (a, b) = (c.axis_or_scalar(1, a, s.len())?, c.axis_or_scalar(2, b, s.len())?);
+    if s.is_empty() {
+        return Ok(vec![Some(s)]);
+    }
     let d = s.remove(a);
     s.insert(b, d);
     Ok(vec![Some(s)])
@@ -795,7 +906,7 @@ pub fn cat(c: &Call<'_>) -> Rule {
             total = None;
             continue;
         };
-        let clash = s.len() != out.len() || (0..s.len()).any(|i| i != at && s[i].differs(out[i]));
+        let clash = s.len() != out.len() || (0..s.len()).any(|i| i != at && c.differs(s[i], out[i]));
         if clash {
             let message = format!(
                 "shapes {} and {} differ outside dim {at}",
@@ -807,15 +918,18 @@ pub fn cat(c: &Call<'_>) -> Rule {
                 .help("all sizes but the joined one must be equal")
                 .at([0]));
         }
-        for (o, d) in out.iter_mut().zip(s.iter()) {
-            if o.known().is_none() && d.known().is_some() {
-                *o = *d;
-            }
-        }
-        total = total.zip(s[at].known()).map(|(a, b)| a + b);
+        refine(&mut out, s);
+        total = total.zip(s[at].known()).and_then(|(a, b)| size(a.checked_add(b)));
     }
-    out[at] = total.map_or(Dim::Unknown, Dim::Known);
+    if shapes.len() > 1 {
+        out[at] = total.map_or(Dim::Unknown, Dim::Known);
+    }
     Ok(vec![Some(out)])
+}
+
+/// Takes from `other`, whose sizes are the same, what it knows better.
+fn refine(sizes: &mut [Dim], other: &[Dim]) {
+    sizes.iter_mut().zip(other).for_each(|(s, o)| *s = s.refine(*o));
 }
 
 /// Joined along a new axis.
@@ -825,7 +939,7 @@ pub fn stack(c: &Call<'_>) -> Rule {
         return Ok(vec![None]);
     };
     for s in shapes.iter().filter_map(|s| s.as_ref()) {
-        if s.len() != first.len() || s.iter().zip(first).any(|(a, b)| a.differs(*b)) {
+        if s.len() != first.len() || s.iter().zip(first).any(|(a, b)| c.differs(*a, *b)) {
             let message = format!(
                 "shapes {} and {} differ",
                 c.show(&Some(first.clone())),
@@ -838,15 +952,23 @@ pub fn stack(c: &Call<'_>) -> Rule {
         }
     }
     let mut out = first.clone();
+    shapes
+        .iter()
+        .filter_map(|s| s.as_ref())
+        .for_each(|s| refine(&mut out, s));
     let Some(d) = c.int(1) else {
         return Ok(vec![Some(vec![Dim::Unknown; out.len() + 1])]);
     };
-    let at = c.axis(1, d, out.len() + 1)?;
+    let at = c.place(1, d, out.len(), out.len() + 1)?;
     out.insert(at, Dim::Known(shapes.len()));
     Ok(vec![Some(out)])
 }
 
-fn pieces(c: &Call<'_>, size: impl Fn(usize) -> usize) -> Rule {
+/// More pieces than this are refused, so that a shape rule stays cheap.
+const MAX_PIECES: usize = 1 << 16;
+
+/// The pieces of axis `args[2]`; `cut` tells their number and size from the axis' size.
+fn pieces(c: &Call<'_>, cut: impl Fn(usize) -> (usize, usize)) -> Rule {
     let Some(s) = c.shape(0) else {
         return Ok(Vec::new());
     };
@@ -855,20 +977,22 @@ fn pieces(c: &Call<'_>, size: impl Fn(usize) -> usize) -> Rule {
     let Dim::Known(n) = s[at] else {
         return Ok(Vec::new());
     };
-    let size = size(n).max(1);
-    let piece = |start: usize| {
+    let (number, size) = cut(n);
+    if number > MAX_PIECES {
+        return Err(c
+            .error(Code::VALUE, format!("{number} pieces are more than {MAX_PIECES}"))
+            .help("take larger pieces")
+            .at([1]));
+    }
+    let piece = |i: usize| {
         let mut p = s.clone();
-        p[at] = Dim::Known(size.min(n - start));
+        p[at] = Dim::Known(size.min(n - i * size));
         Some(p)
     };
-    Ok(if n == 0 {
-        vec![piece(0)]
-    } else {
-        (0..n).step_by(size).map(piece).collect()
-    })
+    Ok((0..number).map(piece).collect())
 }
 
-/// Up to `n` equal pieces; none known while the size is not.
+/// Up to `n` equal pieces, `n` of them for an empty axis; none known while the size is not.
 pub fn chunk(c: &Call<'_>) -> Rule {
     let Some(n) = c.int(1) else { return Ok(Vec::new()) };
     if n < 1 {
@@ -877,7 +1001,11 @@ pub fn chunk(c: &Call<'_>) -> Rule {
             .help("write 1 or more")
             .at([1]));
     }
-    pieces(c, |size| size.div_ceil(n as usize))
+    let n = n as usize;
+    pieces(c, |size| match size.div_ceil(n) {
+        0 => (n, 0),
+        piece => (size.div_ceil(piece), piece),
+    })
 }
 
 /// Pieces of a size; none known while the axis is not.
@@ -889,66 +1017,64 @@ pub fn split(c: &Call<'_>) -> Rule {
             .help("write 1 or more")
             .at([1]));
     }
-    pieces(c, |_| n as usize)
+    let n = n as usize;
+    pieces(c, |size| (size.div_ceil(n).max(1), n))
 }
 
 /// The shape argument.
 pub fn create(c: &Call<'_>) -> Rule {
-    let mut out = Vec::new();
-    for d in c.ints(0) {
-        out.push(match d {
-            Some(n) if n < 0 => {
-                return Err(c
-                    .error(Code::VALUE, format!("{n} is not a size"))
-                    .help("sizes are >= 0")
-                    .at([0]));
-            }
-            Some(n) => Dim::Known(n as usize),
-            None => Dim::Unknown,
-        });
+    if let Some(n) = c.ints(0).into_iter().flatten().find(|&n| n < 0) {
+        return Err(c
+            .error(Code::VALUE, format!("{n} is not a size"))
+            .help("sizes are >= 0")
+            .at([0]));
     }
-    Ok(vec![Some(out)])
+    Ok(vec![Some(c.sizes(0))])
 }
 
 /// `ceil(end - start)` elements.
 pub fn arange(c: &Call<'_>) -> Rule {
     let bound = |i: usize| match c.args.get(i) {
-        Some(ArgType::Host(Some(h))) => h.as_float(),
+        Some(ArgType::Host(Some(h))) => h.as_scalar(),
         _ => None,
     };
     let (Some(start), Some(end)) = (bound(0), bound(1)) else {
         return Ok(vec![Some(vec![Dim::Unknown])]);
     };
-    if start.is_nan() || end.is_nan() || end < start {
-        let message = format!("the range {start}..{end} is not increasing");
+    let number = match (start, end) {
+        (Scalar::Int(a), Scalar::Int(b)) => usize::try_from(i128::from(b) - i128::from(a)).ok(),
+        _ => match (end.to_f64() - start.to_f64()).ceil() {
+            n if (0.0..9e18).contains(&n) => Some(n as usize),
+            _ => None,
+        },
+    };
+    let Some(number) = number else {
+        let message = format!("the range {start}..{end} is not increasing and finite");
         return Err(c
             .error(Code::VALUE, message)
             .help("the start must not exceed the end")
             .at([0, 1]));
-    }
-    Ok(vec![Some(vec![Dim::Known((end - start).ceil() as usize)])])
+    };
+    Ok(vec![Some(vec![Dim::Known(number)])])
 }
 
 /// `n` elements.
 pub fn linspace(c: &Call<'_>) -> Rule {
-    sizes(c, 2, 1)
+    repeated(c, 2, 1)
 }
 
 /// An n by n matrix.
 pub fn eye(c: &Call<'_>) -> Rule {
-    sizes(c, 0, 2)
+    repeated(c, 0, 2)
 }
 
-fn sizes(c: &Call<'_>, arg: usize, rank: usize) -> Rule {
-    let n = match c.int(arg) {
-        Some(n) if n < 0 => {
-            return Err(c
-                .error(Code::VALUE, format!("{n} is not a size"))
-                .help("sizes are >= 0")
-                .at([arg]));
-        }
-        Some(n) => Dim::Known(n as usize),
-        None => Dim::Unknown,
-    };
-    Ok(vec![Some(vec![n; rank])])
+/// `rank` sizes that are all argument `arg`.
+fn repeated(c: &Call<'_>, arg: usize, rank: usize) -> Rule {
+    if let Some(n) = c.int(arg).filter(|&n| n < 0) {
+        return Err(c
+            .error(Code::VALUE, format!("{n} is not a size"))
+            .help("sizes are >= 0")
+            .at([arg]));
+    }
+    Ok(vec![Some(vec![c.sizes(arg)[0]; rank])])
 }

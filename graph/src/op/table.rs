@@ -166,7 +166,7 @@ macro_rules! op_table {
             /// The smaller; a number wins over NaN.
             Fmin fmin try_fmin(a: tensor, b: operand) => one, broadcast, arith_no_bool, lane(num2);
             /// `a^b`.
-            Pow pow try_pow(a: tensor, b: operand) => one, broadcast, arith_no_bool, lane(num2);
+            Pow pow try_pow(a: tensor, b: operand) => one, broadcast, pow, lane(num2);
             /// Angle of the point (b, a), in radians.
             Atan2 atan2 try_atan2(a: tensor, b: operand) => one, broadcast, true_div, lane(float2);
             /// `sqrt(a^2 + b^2)` without overflow.

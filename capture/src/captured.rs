@@ -1,0 +1,427 @@
+//! `compile`: one function's tokens become a [`Captured`], or a [`Failure`] with everything that is wrong.
+
+use crate::attribute::Options;
+use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::parameter::{Param, ParamKind, Read};
+use crate::returns::{ReturnTree, Returns};
+use crate::spec::Spec;
+use crate::walk::{Walk, Walked};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use std::rc::Rc;
+use syn::{Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, Safety, Signature};
+use tensorplay_graph::{DType, GraphModule};
+
+/// A captured function.
+#[derive(Debug)]
+pub struct Captured {
+    /// The function, without `#[spec]` attributes.
+    pub item: ItemFn,
+    /// Its graph.
+    pub module: GraphModule,
+    /// Its parameters, without the receiver. Tensors and numbers are numbered apart, each in this order.
+    pub params: Vec<Param>,
+    /// Consts and fields that the graph reads; their numbers follow those of the parameters.
+    pub reads: Vec<Read>,
+    /// The tensors that it returns, numbered from left to right.
+    pub returns: ReturnTree,
+    /// Whether it returns a `Result`.
+    pub fallible: bool,
+    /// Whether it belongs to an `impl`: it has a receiver, or says `Self`.
+    pub method: bool,
+    /// The attribute's arguments.
+    pub options: Options,
+    /// The tokens behind each of the module's locations.
+    pub spans: Vec<TokenStream>,
+}
+
+/// A function that was not captured. No diagnostics means that the item is to be emitted as it is
+/// (`disable`, or a syntax error, which rustc reports itself).
+#[derive(Debug)]
+pub struct Failure {
+    /// What to emit beside the errors.
+    pub item: TokenStream,
+    /// What is wrong: the attribute and the signature first, then the body in the order of evaluation.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Captures the function `item` under `#[compile(attr)]`.
+///
+/// # Errors
+/// A function that cannot be captured, with all its errors; or one with `disable`, with none.
+pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure> {
+    let mut function = match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(f) => f,
+        Err(_) => return Err(not_a_function(item)),
+    };
+    let errors = Rc::new(Diagnostics::default());
+    let own_specs = strip_specs(&mut function.sig, &errors);
+    let options = Options::parse(attr, &errors);
+    let result = if options.disable {
+        None
+    } else {
+        capture(&function, &options, own_specs, &errors)
+    };
+    let mut diagnostics = errors.take();
+    match result {
+        Some(c) if diagnostics.is_empty() => {
+            let Parts {
+                module,
+                params,
+                reads,
+                returns,
+                spans,
+            } = c;
+            let method = is_method(&function);
+            Ok(Captured {
+                item: function,
+                module,
+                params,
+                reads,
+                returns: returns.tree,
+                fallible: returns.fallible,
+                method,
+                options,
+                spans,
+            })
+        }
+        _ => {
+            if diagnostics.is_empty() && !options.disable {
+                let at = &function.sig.ident;
+                let message = "this function could not be captured";
+                diagnostics.push(Diagnostic::new(code::STATEMENT, at, message));
+            }
+            Err(Failure {
+                item: function.into_token_stream(),
+                diagnostics,
+            })
+        }
+    }
+}
+
+struct Parts {
+    module: GraphModule,
+    params: Vec<Param>,
+    reads: Vec<Read>,
+    returns: Returns,
+    spans: Vec<TokenStream>,
+}
+
+fn not_a_function(item: TokenStream) -> Failure {
+    let mut diagnostics = Vec::new();
+    if let Ok(other) = syn::parse2::<Item>(item.clone()) {
+        let at: TokenStream = other
+            .to_token_stream()
+            .into_iter()
+            .skip_while(is_attribute)
+            .take(2)
+            .collect();
+        let at = if at.is_empty() {
+            other.to_token_stream()
+        } else {
+            at
+        };
+        diagnostics.push(
+            Diagnostic::new(
+                code::NOT_A_FUNCTION,
+                at,
+                "`#[compile]` goes on a function with a body",
+            )
+            .help("put it on a free function or an inherent method"),
+        );
+    }
+    Failure { item, diagnostics }
+}
+
+fn is_attribute(tree: &proc_macro2::TokenTree) -> bool {
+    use proc_macro2::{Delimiter, TokenTree};
+    match tree {
+        TokenTree::Punct(p) => p.as_char() == '#',
+        TokenTree::Group(g) => g.delimiter() == Delimiter::Bracket,
+        _ => false,
+    }
+}
+
+/// Takes the `#[spec(..)]` attributes off the parameters; one slot a parameter.
+fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
+    let mut out = Vec::new();
+    for input in &mut sig.inputs {
+        let attrs = match input {
+            FnArg::Receiver(r) => &mut r.attrs,
+            FnArg::Typed(t) => &mut t.attrs,
+        };
+        let mut found: Vec<Attribute> = Vec::new();
+        attrs.retain(|a| {
+            let ours = a.path().segments.last().is_some_and(|s| s.ident == "spec");
+            if ours {
+                found.push(a.clone());
+            }
+            !ours
+        });
+        let mut spec = None;
+        for (i, attribute) in found.iter().enumerate() {
+            if matches!(input, FnArg::Receiver(_)) {
+                errors.push(
+                    Diagnostic::new(code::SPEC_NAME, attribute, "`self` is not a tensor")
+                        .help("remove the spec"),
+                );
+            } else if i > 0 {
+                errors.push(
+                    Diagnostic::new(
+                        code::DUPLICATE_ARGUMENT,
+                        attribute,
+                        "this parameter has two specs",
+                    )
+                    .help("keep one"),
+                );
+            } else if let Meta::List(list) = &attribute.meta {
+                match Spec::parse(list.tokens.clone()) {
+                    Ok(s) => spec = Some(s),
+                    Err(d) if d.tokens.is_empty() => {
+                        errors.push(Diagnostic {
+                            tokens: attribute.to_token_stream(),
+                            ..d
+                        });
+                    }
+                    Err(d) => errors.push(d),
+                }
+            } else {
+                errors.push(
+                    Diagnostic::new(code::SPEC_SYNTAX, attribute, "a spec is written in parentheses")
+                        .help("write #[spec(f32[B, 784])]"),
+                );
+            }
+        }
+        out.push(spec);
+    }
+    out
+}
+
+/// A receiver, or the word `Self`, shows that the function stands in an `impl`.
+fn is_method(f: &ItemFn) -> bool {
+    fn says_self(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|t| match t {
+            proc_macro2::TokenTree::Ident(i) => i == "Self",
+            proc_macro2::TokenTree::Group(g) => says_self(g.stream()),
+            _ => false,
+        })
+    }
+    matches!(f.sig.inputs.first(), Some(FnArg::Receiver(_)))
+        || says_self(f.sig.to_token_stream())
+        || says_self(f.block.to_token_stream())
+}
+
+/// Functions that no dispatch can stand in.
+fn check_kind(f: &ItemFn, errors: &Diagnostics) {
+    let sig = &f.sig;
+    let refuse = |tokens: TokenStream, what: &str, why: &str| {
+        errors.push(
+            Diagnostic::new(
+                code::FUNCTION_KIND,
+                tokens,
+                format!("{what} cannot be compiled: {why}"),
+            )
+            .help("write a plain fn, and call it from this one"),
+        );
+    };
+    if let Some(t) = &sig.constness {
+        refuse(quote!(#t), "a `const fn`", "a const evaluation cannot dispatch");
+    }
+    if let Some(t) = &sig.asyncness {
+        refuse(quote!(#t), "an `async fn`", "a graph does not wait");
+    }
+    if let Safety::Unsafe(t) = &sig.safety {
+        refuse(quote!(#t), "an `unsafe fn`", "a graph cannot keep its contract");
+    }
+    if let Some(t) = &sig.abi {
+        refuse(quote!(#t), "an `extern` function", "its callers are not Rust");
+    }
+    if let Some(t) = &sig.variadic {
+        refuse(quote!(#t), "a variadic function", "its callers are not Rust");
+    }
+    if let Some(t) = &f.modifiers.defaultness {
+        refuse(
+            quote!(#t),
+            "a specialised trait method",
+            "it has no function of its own",
+        );
+    }
+    for p in &sig.generics.params {
+        let (what, help) = match p {
+            GenericParam::Lifetime(_) => continue,
+            GenericParam::Type(_) => ("a type parameter", "write the types out"),
+            GenericParam::Const(_) => ("a const parameter", "take it as a parameter, as in `n: usize`"),
+        };
+        errors.push(Diagnostic::new(code::GENERICS, p, format!("{what} cannot be captured yet")).help(help));
+    }
+}
+
+fn check_receiver(r: &Receiver, errors: &Diagnostics) {
+    let plain = matches!(&r.kind, ReceiverKind::Reference(_, _, None)) && r.mutability.is_none();
+    if !plain {
+        let shown = crate::location::text(r.to_token_stream());
+        errors.push(
+            Diagnostic::new(
+                code::RECEIVER,
+                r,
+                format!("the receiver `{shown}` cannot be captured yet"),
+            )
+            .help("take `&self`"),
+        );
+    }
+}
+
+fn capture(
+    f: &ItemFn,
+    options: &Options,
+    own_specs: Vec<Option<Spec>>,
+    errors: &Rc<Diagnostics>,
+) -> Option<Parts> {
+    check_kind(f, errors);
+    let sig = &f.sig;
+    let returns = match Returns::parse(&sig.output, sig) {
+        Ok(r) => Some(r),
+        Err(d) => {
+            errors.push(d);
+            None
+        }
+    };
+    let name = options.name.clone().unwrap_or_else(|| sig.ident.to_string());
+    let mut walk = Walk::new(name, errors.clone());
+    let head = sig.fn_token;
+    let ident = &sig.ident;
+    walk.place_function(ident.span(), quote!(#head #ident));
+
+    let mut params = Vec::new();
+    let mut used = vec![false; options.specs.len()];
+    for (input, own) in sig.inputs.iter().zip(own_specs) {
+        let typed = match input {
+            FnArg::Receiver(r) => {
+                check_receiver(r, errors);
+                walk.bind_self();
+                continue;
+            }
+            FnArg::Typed(t) => t,
+        };
+        let named = name_of(typed).and_then(|n| options.specs.iter().position(|s| s.name == n));
+        if let Some(i) = named {
+            used[i] = true;
+        }
+        let param = match Param::parse(typed) {
+            Ok(p) => p,
+            Err(d) => {
+                errors.push(d);
+                if let Some(n) = name_of(typed) {
+                    walk.bind_unknown(&n);
+                }
+                continue;
+            }
+        };
+        let from_list = named.map(|i| &options.specs[i]);
+        let spec = match (&own, from_list) {
+            (Some(_), Some(named)) => {
+                errors.push(
+                    Diagnostic::new(
+                        code::DUPLICATE_ARGUMENT,
+                        named.tokens(),
+                        format!("`{}` has two specs", param.name),
+                    )
+                    .help("keep the one beside the parameter"),
+                );
+                own
+            }
+            (Some(_), None) => own,
+            (None, Some(named)) => named.specs.first().cloned(),
+            (None, None) => None,
+        };
+        if let (Some(spec), ParamKind::Host(_)) = (&spec, param.kind) {
+            let message = format!("`{}` is not a tensor", param.name);
+            errors.push(Diagnostic::new(code::SPEC_NAME, &spec.tokens, message).help("remove the spec"));
+        }
+        if let Some(spec) = &spec {
+            check_dtype(spec, options.dtypes.as_deref(), errors);
+        }
+        walk.bind_param(&param, typed, spec.as_ref());
+        params.push(param);
+    }
+    let mut return_specs = Vec::new();
+    for (i, named) in options.specs.iter().enumerate() {
+        if named.name == "return" {
+            return_specs = named.specs.clone();
+            for spec in &return_specs {
+                check_dtype(spec, options.dtypes.as_deref(), errors);
+            }
+            if let Some(r) = &returns
+                && r.tree.len() != return_specs.len()
+            {
+                let (n, m) = (return_specs.len(), r.tree.len());
+                errors.push(
+                    Diagnostic::new(
+                        code::SPEC_NAME,
+                        named.tokens(),
+                        format!("{n} specs for {m} returned tensors"),
+                    )
+                    .help("write one spec a tensor, as in return = (f32[B, 10], i64[B])"),
+                );
+                return_specs.clear();
+            }
+        } else if !used[i] {
+            let names: Vec<String> = sig.inputs.iter().filter_map(arg_name).collect();
+            let d = Diagnostic::new(
+                code::SPEC_NAME,
+                &named.name,
+                format!("there is no parameter `{}`", named.name),
+            );
+            errors.push(
+                match crate::nearest::nearest(&named.name.to_string(), names.iter().map(String::as_str)) {
+                    Some(n) => d.help(format!("did you mean `{n}`?")),
+                    None => d.help(format!("the parameters are {}", names.join(", "))),
+                },
+            );
+        }
+    }
+    let Walked { module, reads, spans } = walk.function(&f.block, returns.as_ref(), &return_specs)?;
+    Some(Parts {
+        module,
+        params,
+        reads,
+        returns: returns?,
+        spans,
+    })
+}
+
+fn check_dtype(spec: &Spec, dtypes: Option<&[DType]>, errors: &Diagnostics) {
+    if let (Some(d), Some(list)) = (spec.dtype, dtypes)
+        && d.is_float()
+        && !list.contains(&d)
+    {
+        let shown: Vec<String> = list.iter().map(DType::to_string).collect();
+        errors.push(
+            Diagnostic::new(
+                code::SPEC_DTYPE,
+                &spec.tokens,
+                format!(
+                    "this spec says {d}, and dtypes({}) does not have it",
+                    shown.join(", ")
+                ),
+            )
+            .help(format!(
+                "add {d} to dtypes(..), or leave the spec's dtype open as in float[..]"
+            )),
+        );
+    }
+}
+
+fn name_of(t: &syn::PatType) -> Option<String> {
+    match &*t.pat {
+        syn::Pat::Ident(i) => Some(i.ident.to_string()),
+        _ => None,
+    }
+}
+
+fn arg_name(a: &FnArg) -> Option<String> {
+    match a {
+        FnArg::Typed(t) => name_of(t),
+        FnArg::Receiver(_) => None,
+    }
+}

@@ -1,0 +1,72 @@
+//! `Kind`: what a local or an expression is, as far as tokens tell.
+
+use proc_macro2::TokenStream;
+use tensorplay_graph::{Expr, NodeId, Value};
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// A tensor, owned or borrowed.
+    Tensor(Value),
+    /// An integer, float, flag or dtype.
+    Host(Expr),
+    /// `x.shape()`.
+    Shape(Value),
+    /// A tuple, an array or a slice; `()` is the empty one.
+    List(Vec<Kind>),
+    /// The results of `chunk` and `split`.
+    Pieces(Pieces),
+    /// `Some(..)`.
+    Some(Box<Kind>),
+    /// `None`.
+    None,
+    /// A `Result`: a `try_` operation or `Ok(..)`.
+    Try(Box<Kind>),
+    /// A const or a field, read when the call starts.
+    Place(Place),
+    /// Not captured; an error was reported, or rustc reports it. Silent.
+    Unknown,
+}
+
+/// A list of results whose length may not be known yet.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    /// The node.
+    pub node: NodeId,
+    /// Whether the shape rule could not tell the number of results.
+    pub open: bool,
+}
+
+/// A const or a field path, as written.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The path, valid at the start of the function.
+    pub tokens: TokenStream,
+    /// Whether it begins with `self`.
+    pub field: bool,
+    /// Whether it was borrowed (`&self.w`): a number is never passed so.
+    pub borrowed: bool,
+}
+
+impl Kind {
+    /// The empty tuple.
+    pub const fn unit() -> Kind {
+        Kind::List(Vec::new())
+    }
+
+    /// For messages.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Kind::Tensor(_) => "a tensor",
+            Kind::Host(_) => "a number",
+            Kind::Shape(_) => "a shape",
+            Kind::List(l) if l.is_empty() => "`()`",
+            Kind::List(_) => "a tuple or array",
+            Kind::Pieces(_) => "a list of tensors",
+            Kind::Some(_) | Kind::None => "an `Option`",
+            Kind::Try(_) => "a `Result`",
+            Kind::Place(_) => "a const or field",
+            Kind::Unknown => "unknown",
+        }
+    }
+}

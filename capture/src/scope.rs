@@ -1,0 +1,45 @@
+//! `Scope`: the locals in reach, innermost last.
+
+use crate::kind::Kind;
+
+/// The locals in reach. A later binding of a name shadows an earlier one.
+#[derive(Debug, Default)]
+pub struct Scope {
+    locals: Vec<(String, Kind)>,
+    blocks: Vec<usize>,
+}
+
+impl Scope {
+    /// Enters a block.
+    pub fn enter(&mut self) {
+        self.blocks.push(self.locals.len());
+    }
+
+    /// Leaves it; its locals are gone.
+    pub fn leave(&mut self) {
+        if let Some(n) = self.blocks.pop() {
+            self.locals.truncate(n);
+        }
+    }
+
+    /// Binds a name.
+    pub fn bind(&mut self, name: impl Into<String>, kind: Kind) {
+        self.locals.push((name.into(), kind));
+    }
+
+    /// What a name is, if it is a local.
+    pub fn get(&self, name: &str) -> Option<&Kind> {
+        self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
+    }
+
+    /// Changes the local of that name, if there is one.
+    pub fn assign(&mut self, name: &str, kind: Kind) -> bool {
+        match self.locals.iter_mut().rev().find(|(n, _)| n == name) {
+            Some((_, k)) => {
+                *k = kind;
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! `Spec`: a promised dtype and shape, `f32[B, 784]`.
+//!
+//! Grammar: `dtype [ dims ]`; dtype is a name, or open as `float` or `_`; dims are `..` (any rank) or a list of
+//! integers, names (equal names are equal sizes), `_` and ranges `lo..=hi`.
+
+use crate::diagnostic::{Diagnostic, code};
+use proc_macro2::{Ident, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{LitInt, Token, bracketed};
+use tensorplay_graph::{DType, Dim, GraphModule, Symbol, TensorType};
+
+/// A promised dtype and shape.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The dtype, unless open.
+    pub dtype: Option<DType>,
+    /// The dims, unless the rank is open.
+    pub dims: Option<Vec<DimSpec>>,
+    /// As written.
+    pub tokens: TokenStream,
+}
+
+/// A promised size.
+#[derive(Clone, Debug)]
+pub enum DimSpec {
+    /// A number.
+    Size(usize),
+    /// A named size.
+    Name(String),
+    /// Any size of a range, bounds included.
+    Range(usize, usize),
+    /// Any size.
+    Any,
+}
+
+const HELP: &str = "write a dtype and dims, as in f32[B, 784]; dims are integers, names, `_`, `lo..=hi`, or `..` alone for any rank";
+
+impl Spec {
+    /// Parses `f32[B, 784]`.
+    pub fn parse(tokens: TokenStream) -> Result<Spec, Diagnostic> {
+        let parser = |s: ParseStream<'_>| parse(s);
+        match parser.parse2(tokens.clone()) {
+            Ok((dtype, dims)) => Ok(Spec { dtype, dims, tokens }),
+            Err(e) => {
+                let at = if tokens.is_empty() {
+                    TokenStream::new()
+                } else {
+                    tokens
+                };
+                Err(Diagnostic::new(code::SPEC_SYNTAX, at, format!("this is not a spec: {e}")).help(HELP))
+            }
+        }
+    }
+
+    /// The type in a module; names become symbols of the function.
+    pub fn lower(&self, module: &mut GraphModule) -> TensorType {
+        let shape = self
+            .dims
+            .as_ref()
+            .map(|dims| dims.iter().map(|d| d.lower(module)).collect());
+        TensorType {
+            dtype: self.dtype,
+            shape,
+        }
+    }
+}
+
+impl DimSpec {
+    fn lower(&self, module: &mut GraphModule) -> Dim {
+        let new = |module: &mut GraphModule, symbol| {
+            module.symbols.push(symbol);
+            Dim::Symbol(module.symbols.len() as u32 - 1)
+        };
+        match self {
+            DimSpec::Size(n) => Dim::Known(*n),
+            DimSpec::Any => Dim::Unknown,
+            DimSpec::Range(lo, hi) => new(
+                module,
+                Symbol {
+                    name: format!("{lo}..={hi}"),
+                    lo: *lo,
+                    hi: Some(*hi),
+                },
+            ),
+            DimSpec::Name(name) => match module.symbols.iter().position(|s| s.name == *name) {
+                Some(i) => Dim::Symbol(i as u32),
+                None => new(
+                    module,
+                    Symbol {
+                        name: name.clone(),
+                        lo: 0,
+                        hi: None,
+                    },
+                ),
+            },
+        }
+    }
+}
+
+type Parts = (Option<DType>, Option<Vec<DimSpec>>);
+
+fn parse(s: ParseStream<'_>) -> syn::Result<Parts> {
+    let dtype = if s.parse::<Option<Token![_]>>()?.is_some() {
+        None
+    } else {
+        let name = Ident::parse_any(s).map_err(|e| syn::Error::new(e.span(), "expected a dtype"))?;
+        match name.to_string().as_str() {
+            "float" => None,
+            text => Some(
+                text.parse::<DType>()
+                    .map_err(|e| syn::Error::new(name.span(), e))?,
+            ),
+        }
+    };
+    if !s.peek(syn::token::Bracket) {
+        return Err(s.error("expected dims in brackets"));
+    }
+    let inner;
+    bracketed!(inner in s);
+    if !s.is_empty() {
+        return Err(s.error("unexpected tokens after the dims"));
+    }
+    if inner.peek(Token![..]) && !inner.peek(Token![..=]) {
+        inner.parse::<Token![..]>()?;
+        if !inner.is_empty() {
+            return Err(inner.error("`..` stands alone: it leaves the whole rank open"));
+        }
+        return Ok((dtype, None));
+    }
+    let mut dims = Vec::new();
+    while !inner.is_empty() {
+        dims.push(dim(&inner)?);
+        if inner.is_empty() {
+            break;
+        }
+        inner
+            .parse::<Token![,]>()
+            .map_err(|e| syn::Error::new(e.span(), "expected `,` between dims"))?;
+    }
+    Ok((dtype, Some(dims)))
+}
+
+fn dim(s: ParseStream<'_>) -> syn::Result<DimSpec> {
+    if s.parse::<Option<Token![_]>>()?.is_some() {
+        return Ok(DimSpec::Any);
+    }
+    if s.peek(LitInt) {
+        let lo = size(s)?;
+        if s.parse::<Option<Token![..=]>>()?.is_none() {
+            return Ok(DimSpec::Size(lo));
+        }
+        let at = s.span();
+        let hi = size(s)?;
+        if hi < lo {
+            return Err(syn::Error::new(at, format!("the range {lo}..={hi} is empty")));
+        }
+        return Ok(DimSpec::Range(lo, hi));
+    }
+    if s.peek(Token![..]) {
+        return Err(s.error("`..` stands alone: it leaves the whole rank open"));
+    }
+    let name = Ident::parse_any(s)
+        .map_err(|e| syn::Error::new(e.span(), "expected an integer, a name, `_` or a range"))?;
+    Ok(DimSpec::Name(name.to_string()))
+}
+
+fn size(s: ParseStream<'_>) -> syn::Result<usize> {
+    let lit: LitInt = s
+        .parse()
+        .map_err(|e| syn::Error::new(e.span(), "expected an integer"))?;
+    if !lit.suffix().is_empty() {
+        return Err(syn::Error::new(lit.span(), "a size has no suffix"));
+    }
+    lit.base10_parse::<u32>()
+        .map(|n| n as usize)
+        .map_err(|_| syn::Error::new(lit.span(), "a size is an integer from 0 on, below 2^32"))
+}

@@ -1,0 +1,434 @@
+//! Calls: operations as methods and functions, metadata reads, and the few functions of the standard library
+//! that mean something to a graph.
+
+use super::{Walk, host};
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::{Kind, Pieces, Place};
+use crate::location::text;
+use crate::nearest::nearest;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
+use syn::{Expr, ExprCall, ExprMethodCall, Path};
+use tensorplay_graph::op::row::{ParamKind, ParamRow, Results};
+use tensorplay_graph::{self as graph, Arg, HostType, Op, Value};
+
+/// Metadata reads.
+const METADATA: &[&str] = &["dim", "shape", "rank", "elem_count", "dtype"];
+
+/// Reads of a tensor's data.
+const DATA: &[&str] = &[
+    "item",
+    "to_vec",
+    "to_ndarray",
+    "allclose",
+    "grad",
+    "backward",
+    "version",
+];
+
+/// Methods that leave a tensor as it is.
+const SAME: &[&str] = &["clone", "to_owned"];
+
+/// An operation by its own name or by that of its fallible twin.
+fn operation(name: &str) -> Option<(Op, bool)> {
+    match Op::from_name(name) {
+        Some(op) => Some((op, false)),
+        None => Op::from_try_name(name).map(|op| (op, true)),
+    }
+}
+
+/// What an operation is called with.
+struct Called<'a> {
+    op: Op,
+    fallible: bool,
+    /// The method's or function's name.
+    name: &'a Ident,
+    whole: TokenStream,
+}
+
+impl Walk {
+    pub(super) fn method(&mut self, m: &ExprMethodCall) -> Kind {
+        let receiver = self.expr(&m.receiver);
+        let name = m.method.to_string();
+        match receiver {
+            Kind::Unknown => {
+                m.args.iter().for_each(|a| {
+                    self.expr(a);
+                });
+                Kind::Unknown
+            }
+            Kind::Tensor(v) => self.tensor_method(v, m),
+            Kind::Host(e) => self.host_method(e, m),
+            Kind::Place(p) => self.place_method(p, m),
+            Kind::Shape(v) => match name.as_str() {
+                "len" if m.args.is_empty() => Kind::Host(self.rank_of(v)),
+                "to_vec" | "to_owned" | "clone" if m.args.is_empty() => Kind::Shape(v),
+                _ => self.refuse_method(m, "a shape"),
+            },
+            Kind::List(kinds) => match name.as_str() {
+                "len" if m.args.is_empty() => Kind::Host(graph::Expr::int(kinds.len() as i64)),
+                "to_vec" | "clone" | "as_slice" if m.args.is_empty() => Kind::List(kinds),
+                _ => self.refuse_method(m, "a tuple or array"),
+            },
+            Kind::Pieces(p) => match name.as_str() {
+                "len" if m.args.is_empty() => match self.count(&p, &m.to_token_stream()) {
+                    Some(n) => Kind::Host(graph::Expr::int(i64::from(n))),
+                    None => Kind::Unknown,
+                },
+                "clone" | "to_vec" | "as_slice" if m.args.is_empty() => Kind::Pieces(p),
+                _ => self.refuse_method(m, "a list of tensors"),
+            },
+            other @ (Kind::Some(_) | Kind::None | Kind::Try(_)) => self.refuse_method(m, other.describe()),
+        }
+    }
+
+    fn refuse_method(&mut self, m: &ExprMethodCall, what: &str) -> Kind {
+        let name = &m.method;
+        let d = Diagnostic::new(
+            code::METHOD,
+            name,
+            format!("the method `{name}` of {what} cannot be captured yet"),
+        );
+        let unwraps =
+            what == Kind::Try(Box::new(Kind::None)).describe() && (name == "unwrap" || name == "expect");
+        self.fail(if unwraps {
+            d.help("return a Result and write `?`, or call the operation without try_")
+        } else {
+            d
+        })
+    }
+
+    /// A method of a const is one of a number; a method of a field is one of a tensor if a tensor has it.
+    fn place_method(&mut self, p: Place, m: &ExprMethodCall) -> Kind {
+        let name = m.method.to_string();
+        let bare = p.field && p.tokens.clone().into_iter().count() == 1;
+        if SAME.contains(&name.as_str()) && !bare {
+            return Kind::Place(Place { borrowed: true, ..p });
+        }
+        let of_tensor =
+            operation(&name).is_some() || METADATA.contains(&name.as_str()) || DATA.contains(&name.as_str());
+        if p.field && !bare && of_tensor {
+            let v = self.read_tensor(&p);
+            return self.tensor_method(v, m);
+        }
+        if !bare && host::METHODS.contains(&name.as_str()) {
+            let e = self.read_host(&p, HostType::FloatLiteral);
+            return self.host_method(e, m);
+        }
+        for a in &m.args {
+            self.expr(a);
+        }
+        let shown = text(p.tokens);
+        let message = format!("the call `{shown}.{name}(..)` cannot be captured yet");
+        self.fail(
+            Diagnostic::new(code::METHOD, &m.method, message)
+                .help("write the operations out, or pass the result as a parameter"),
+        )
+    }
+
+    fn tensor_method(&mut self, v: Value, m: &ExprMethodCall) -> Kind {
+        let name = m.method.to_string();
+        let whole = m.to_token_stream();
+        if let Some((op, fallible)) = operation(&name)
+            && op.row().is_method()
+        {
+            let called = Called {
+                op,
+                fallible,
+                name: &m.method,
+                whole,
+            };
+            let args: Vec<&Expr> = m.args.iter().collect();
+            return self.operation(called, Some((v, m.receiver.to_token_stream())), &args);
+        }
+        if SAME.contains(&name.as_str()) && m.args.is_empty() {
+            return Kind::Tensor(v);
+        }
+        match (name.as_str(), m.args.len()) {
+            ("rank", 0) => Kind::Host(graph::Expr::Rank(v)),
+            ("elem_count", 0) => Kind::Host(graph::Expr::ElemCount(v)),
+            ("dtype", 0) => Kind::Host(graph::Expr::DTypeOf(v)),
+            ("shape", 0) => Kind::Shape(v),
+            ("dim", 1) => {
+                let index = &m.args[0];
+                let at = index.to_token_stream();
+                let index = self.expr(index);
+                match self.as_host(index, &at, HostType::IntLiteral) {
+                    Some(i) => self.host(graph::Expr::Dim(v, Box::new(i)), &whole),
+                    None => Kind::Unknown,
+                }
+            }
+            _ => {
+                // the options of an operation to come are not worth errors of their own
+                if !LATER.contains(&name.as_str()) {
+                    for a in &m.args {
+                        self.expr(a);
+                    }
+                }
+                self.fail(unknown_method(&m.method))
+            }
+        }
+    }
+
+    /// An operation of the table: converts the arguments and appends the node.
+    fn operation(
+        &mut self,
+        called: Called<'_>,
+        receiver: Option<(Value, TokenStream)>,
+        exprs: &[&Expr],
+    ) -> Kind {
+        let row = called.op.row();
+        let mut params: &[ParamRow] = row.params;
+        let mut args = Vec::new();
+        let mut parts = Vec::new();
+        if let Some((v, tokens)) = receiver {
+            args.push(Some(Arg::Value(v)));
+            parts.push(tokens);
+            params = params.get(1..).unwrap_or_default();
+        }
+        if exprs.len() != params.len() {
+            for e in exprs {
+                self.expr(e);
+            }
+            let message = format!(
+                "`{}` takes {}, {} given",
+                called.name,
+                count(params.len()),
+                exprs.len()
+            );
+            return self.fail(
+                Diagnostic::new(code::ARGUMENT_COUNT, called.name, message)
+                    .help(format!("the parameters are ({})", signature(params))),
+            );
+        }
+        for (p, e) in params.iter().zip(exprs) {
+            let at = e.to_token_stream();
+            let kind = self.expr(e);
+            args.push(self.argument(p, kind, &at));
+            parts.push(at);
+        }
+        let Some(args) = args.into_iter().collect::<Option<Vec<Arg>>>() else {
+            return Kind::Unknown;
+        };
+        let kind = match row.results {
+            Results::One => self.call(called.op, args, &parts, called.whole, called.name.span()),
+            Results::List => self.list(called.op, args, &parts, called.whole, called.name.span()),
+        };
+        match kind {
+            Kind::Unknown => Kind::Unknown,
+            kind if called.fallible => Kind::Try(Box::new(kind)),
+            kind => kind,
+        }
+    }
+
+    fn list(&mut self, op: Op, args: Vec<Arg>, parts: &[TokenStream], whole: TokenStream, at: Span) -> Kind {
+        self.at(at, whole.clone());
+        match self.builder.call_list(op, args.clone(), 1) {
+            Ok(values) => match values.first() {
+                Some(v) => {
+                    let open = values.len() == 1 && self.builder.ty(*v).shape.is_none();
+                    Kind::Pieces(Pieces { node: v.node, open })
+                }
+                None => Kind::Unknown,
+            },
+            Err(e) => self.op_error(&e, &args, parts, whole),
+        }
+    }
+
+    pub(super) fn function_call(&mut self, c: &ExprCall) -> Kind {
+        let path = match &*c.func {
+            Expr::Path(p) if p.qself.is_none() => &p.path,
+            other => {
+                c.args.iter().for_each(|a| {
+                    self.expr(a);
+                });
+                return self.fail(Diagnostic::new(
+                    code::CALL,
+                    other,
+                    "this call cannot be captured yet",
+                ));
+            }
+        };
+        let args: Vec<&Expr> = c.args.iter().collect();
+        let n = path.segments.len();
+        let name = &path.segments[n - 1].ident;
+        let owner = (n >= 2).then(|| path.segments[n - 2].ident.to_string());
+        let word = name.to_string();
+        match (owner.as_deref(), word.as_str(), args.as_slice()) {
+            (None | Some("Result"), "Ok", [e]) => match self.expr(e) {
+                Kind::Unknown => Kind::Unknown,
+                kind => Kind::Try(Box::new(kind)),
+            },
+            (None | Some("Option"), "Some", [e]) => match self.expr(e) {
+                Kind::Unknown => Kind::Unknown,
+                kind => Kind::Some(Box::new(kind)),
+            },
+            (None | Some("mem"), "drop", [e]) => {
+                self.expr(e);
+                Kind::unit()
+            }
+            (Some("Tensor"), _, _) => self.tensor_function(c, name, &args),
+            (Some(ty), "from", [e]) if HostType::from_name(ty).is_some() => {
+                let at = e.to_token_stream();
+                let kind = self.expr(e);
+                match (
+                    self.as_host(kind, &at, HostType::IntLiteral),
+                    HostType::from_name(ty),
+                ) {
+                    (Some(a), Some(t)) => self.host(graph::Expr::Cast(t, Box::new(a)), &c.to_token_stream()),
+                    _ => Kind::Unknown,
+                }
+            }
+            _ => self.refuse_call(c, path),
+        }
+    }
+
+    /// `Tensor::zeros(..)`, `Tensor::cat(..)`, and methods written as functions.
+    fn tensor_function(&mut self, c: &ExprCall, name: &Ident, args: &[&Expr]) -> Kind {
+        let word = name.to_string();
+        if let Some((op, fallible)) = operation(&word) {
+            let called = Called {
+                op,
+                fallible,
+                name,
+                whole: c.to_token_stream(),
+            };
+            return self.operation(called, None, args);
+        }
+        if let ([e], true) = (args, SAME.contains(&word.as_str())) {
+            let at = e.to_token_stream();
+            let kind = self.expr(e);
+            return self.as_tensor(kind, &at).map_or(Kind::Unknown, Kind::Tensor);
+        }
+        for a in args {
+            self.expr(a);
+        }
+        let d = unknown_method(name);
+        self.fail(if word == "from_slice" || word == "from_vec" {
+            d.help("make the tensor outside and pass it as a parameter")
+        } else {
+            d
+        })
+    }
+
+    fn refuse_call(&mut self, c: &ExprCall, path: &Path) -> Kind {
+        for a in &c.args {
+            self.expr(a);
+        }
+        let shown = text(path.to_token_stream());
+        let message = format!("the call of `{shown}` cannot be captured yet");
+        let d = Diagnostic::new(code::CALL, path, message);
+        let constructor = path
+            .segments
+            .last()
+            .is_some_and(|s| s.ident.to_string().starts_with(char::is_uppercase));
+        self.fail(match shown.as_str() {
+            "Err" => d.help("a captured function fails through its operations"),
+            _ if constructor => d,
+            _ => d.help("write its operations out, or pass its result as a parameter"),
+        })
+    }
+}
+
+/// A method that the op table lacks.
+fn unknown_method(name: &Ident) -> Diagnostic {
+    let word = name.to_string();
+    if DATA.contains(&word.as_str()) {
+        return Diagnostic::new(
+            code::DATA_READ,
+            name,
+            format!("`{word}` reads tensor data, which a graph does not have at build time; it cannot be captured yet"),
+        )
+        .help("read data outside of the compiled function");
+    }
+    let d = Diagnostic::new(
+        code::METHOD,
+        name,
+        format!("the tensor method `{word}` cannot be captured yet"),
+    );
+    let names = Op::ALL.iter().map(|op| op.name()).chain(METADATA.iter().copied());
+    match nearest(&word, names) {
+        Some(n) if !LATER.contains(&word.as_str()) => d.help(format!("did you mean `{n}`?")),
+        _ => d,
+    }
+}
+
+/// Methods of the public surface that have no row yet: they are no spelling mistakes.
+const LATER: &[&str] = &[
+    "cumsum",
+    "cumprod",
+    "conv1d",
+    "conv2d",
+    "conv_transpose2d",
+    "max_pool1d",
+    "max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "adaptive_avg_pool2d",
+    "batch_norm",
+    "batch_norm_train",
+    "group_norm",
+    "scaled_dot_product_attention",
+    "flip",
+    "roll",
+    "repeat",
+    "tril",
+    "triu",
+    "pad",
+    "index_select",
+    "gather",
+    "scatter",
+    "scatter_add",
+    "index_add",
+    "slice_scatter",
+    "embedding",
+    "one_hot",
+    "topk",
+    "sort",
+    "to_device",
+    "interpolate",
+    "cross_entropy",
+    "nll_loss",
+    "mse_loss",
+    "l1_loss",
+    "binary_cross_entropy_with_logits",
+    "dropout",
+    "device",
+    "is_contiguous",
+    "requires_grad",
+    "requires_grad_",
+    "variable",
+    "assign",
+    "from_slice",
+    "from_vec",
+    "strides",
+];
+
+fn count(n: usize) -> String {
+    match n {
+        0 => "no arguments".into(),
+        1 => "1 argument".into(),
+        n => format!("{n} arguments"),
+    }
+}
+
+/// `w: Tensor, bias: Option<Tensor>`.
+fn signature(params: &[ParamRow]) -> String {
+    let one = |p: &ParamRow| {
+        let ty = match p.kind {
+            ParamKind::Tensor => "&Tensor",
+            ParamKind::OptTensor => "Option<&Tensor>",
+            ParamKind::Tensors => "&[Tensor]",
+            ParamKind::Operand => "tensor or scalar",
+            ParamKind::Scalar => "scalar",
+            ParamKind::Float => "f64",
+            ParamKind::Int => "integer",
+            ParamKind::Dim => "dim",
+            ParamKind::Dims => "dims",
+            ParamKind::Shape => "shape",
+            ParamKind::DType => "DType",
+        };
+        format!("{}: {ty}", p.name)
+    };
+    params.iter().map(one).collect::<Vec<_>>().join(", ")
+}

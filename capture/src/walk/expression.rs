@@ -1,0 +1,353 @@
+//! Expressions.
+
+use super::Walk;
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::{Kind, Pieces, Place};
+use crate::location::text;
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Expr, ExprField, ExprIndex, ExprPath, ExprRepeat, Lit, Macro, Path};
+use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TensorType, TypeEnv, Value};
+
+impl Walk {
+    /// What an expression is; its operations are appended.
+    pub(super) fn expr(&mut self, e: &Expr) -> Kind {
+        match e {
+            Expr::Paren(p) => self.expr(&p.expr),
+            Expr::Group(p) => self.expr(&p.expr),
+            Expr::Lit(l) => self.literal(&l.lit),
+            Expr::Path(p) => self.path(p),
+            Expr::Reference(r) => match &r.mutability {
+                None => match self.expr(&r.expr) {
+                    Kind::Place(p) => Kind::Place(Place { borrowed: true, ..p }),
+                    kind => kind,
+                },
+                Some(_) => self.skip(e, e.to_token_stream(), "a mutable borrow"),
+            },
+            Expr::Unary(u) => self.unary(u),
+            Expr::Binary(b) => self.binary(b),
+            Expr::Cast(c) => self.cast(c),
+            Expr::MethodCall(m) => self.method(m),
+            Expr::Call(c) => self.function_call(c),
+            Expr::Try(t) => match self.expr(&t.expr) {
+                Kind::Try(inner) => *inner,
+                Kind::Unknown => Kind::Unknown,
+                other => {
+                    let message = format!("`?` on {} cannot be captured yet", other.describe());
+                    self.fail(
+                        Diagnostic::new(code::QUESTION_MARK, e, message)
+                            .help("`?` follows a try_ operation, as in x.try_matmul(w)?"),
+                    )
+                }
+            },
+            Expr::Tuple(t) => Kind::List(t.elems.iter().map(|e| self.expr(e)).collect()),
+            Expr::Array(a) => Kind::List(a.elems.iter().map(|e| self.expr(e)).collect()),
+            Expr::Repeat(r) => self.repeat(r),
+            Expr::Index(i) => self.index(i),
+            Expr::Field(f) => self.field(f),
+            Expr::Block(b) if b.label.is_none() => self.block(&b.block),
+            Expr::Assign(a) => {
+                let kind = self.expr(&a.right);
+                self.assign(&a.left, kind);
+                Kind::unit()
+            }
+            Expr::Return(r) => {
+                let (kind, at) = match &r.expr {
+                    Some(e) => (self.expr(e), (**e).clone()),
+                    None => (Kind::unit(), e.clone()),
+                };
+                if self.returned.is_none() {
+                    self.returned = Some((kind, at));
+                }
+                Kind::Unknown
+            }
+            Expr::Macro(m) => self.refuse_macro(&m.mac),
+            Expr::If(i) => {
+                let (t, c) = (&i.if_token, &i.cond);
+                self.skip(e, quote!(#t #c), "`if`")
+            }
+            Expr::Match(m) => {
+                let (t, c) = (&m.match_token, &m.expr);
+                self.skip(e, quote!(#t #c), "`match`")
+            }
+            Expr::ForLoop(f) => {
+                let (a, b, c, d) = (&f.for_token, &f.pat, &f.in_token, &f.expr);
+                self.skip(e, quote!(#a #b #c #d), "`for`")
+            }
+            Expr::While(w) => {
+                let (t, c) = (&w.while_token, &w.cond);
+                self.skip(e, quote!(#t #c), "`while`")
+            }
+            Expr::Loop(l) => self.skip(e, l.loop_token.to_token_stream(), "`loop`"),
+            Expr::Closure(_) => self.skip(e, e.to_token_stream(), "a closure"),
+            Expr::Unsafe(u) => self.skip(e, u.unsafe_token.to_token_stream(), "`unsafe`"),
+            Expr::Async(a) => self.skip(e, a.async_token.to_token_stream(), "`async`"),
+            Expr::Await(a) => self.skip(e, a.await_token.to_token_stream(), "`.await`"),
+            Expr::Block(b) => self.skip(e, b.label.to_token_stream(), "a labelled block"),
+            Expr::Break(b) => self.skip(e, b.break_token.to_token_stream(), "`break`"),
+            Expr::Continue(c) => self.skip(e, c.continue_token.to_token_stream(), "`continue`"),
+            Expr::Range(_) => self.skip(e, e.to_token_stream(), "a range"),
+            Expr::Struct(s) => self.skip(e, s.path.to_token_stream(), "a struct literal"),
+            Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
+            other => self.skip(e, other.to_token_stream(), "this expression"),
+        }
+    }
+
+    /// Reports a construct that is not captured; the locals that it may change are unknown from here on.
+    fn skip(&mut self, e: &Expr, at: TokenStream, what: &str) -> Kind {
+        self.fail(Diagnostic::new(
+            code::STATEMENT,
+            at,
+            format!("{what} cannot be captured yet"),
+        ));
+        self.poison(e);
+        Kind::Unknown
+    }
+
+    pub(super) fn refuse_macro(&mut self, m: &Macro) -> Kind {
+        let (path, bang) = (&m.path, &m.bang_token);
+        let shown = text(path.to_token_stream());
+        self.fail(
+            Diagnostic::new(
+                code::STATEMENT,
+                quote!(#path #bang),
+                format!("the macro `{shown}!` cannot be captured yet"),
+            )
+            .help("call it outside of the compiled function"),
+        );
+        let e = Expr::Macro(syn::ExprMacro {
+            attrs: Vec::new(),
+            mac: m.clone(),
+        });
+        self.poison(&e);
+        Kind::Unknown
+    }
+
+    fn path(&mut self, p: &ExprPath) -> Kind {
+        if let Some(name) = p.path.get_ident() {
+            match self.scope.get(&name.to_string()) {
+                // the user's own `self`: another one would not be in scope where a macro made the function
+                Some(Kind::Place(place)) if name == "self" => {
+                    return Kind::Place(Place {
+                        tokens: p.to_token_stream(),
+                        ..place.clone()
+                    });
+                }
+                Some(kind) => return kind.clone(),
+                None => {}
+            }
+            if name == "None" {
+                return Kind::None;
+            }
+        }
+        if p.qself.is_none() {
+            if let Some(d) = dtype_variant(&p.path) {
+                return match d {
+                    Ok(d) => Kind::Host(graph::Expr::Literal(Host::DType(d))),
+                    Err(name) => self.fail(Diagnostic::new(
+                        code::ARGUMENT_KIND,
+                        p,
+                        format!("DType has no variant `{name}`"),
+                    )),
+                };
+            }
+            if let Some(v) = infinity(&p.path) {
+                return Kind::Host(v);
+            }
+        }
+        Kind::Place(Place {
+            tokens: p.to_token_stream(),
+            field: false,
+            borrowed: false,
+        })
+    }
+
+    fn field(&mut self, f: &ExprField) -> Kind {
+        let member = &f.member;
+        match self.expr(&f.base) {
+            Kind::Place(p) => {
+                let (base, dot) = (&p.tokens, &f.dot_token);
+                Kind::Place(Place {
+                    tokens: quote!(#base #dot #member),
+                    field: p.field,
+                    borrowed: false,
+                })
+            }
+            Kind::List(kinds) => match member {
+                syn::Member::Unnamed(i) if (i.index as usize) < kinds.len() => {
+                    kinds[i.index as usize].clone()
+                }
+                _ => self.fail(Diagnostic::new(
+                    code::STATEMENT,
+                    f,
+                    "this field cannot be captured yet",
+                )),
+            },
+            Kind::Unknown => Kind::Unknown,
+            other => {
+                let message = format!("a field of {} cannot be captured yet", other.describe());
+                self.fail(Diagnostic::new(code::STATEMENT, f, message))
+            }
+        }
+    }
+
+    fn index(&mut self, i: &ExprIndex) -> Kind {
+        let base = self.expr(&i.expr);
+        if let Kind::Place(p) = &base {
+            // the emitted read repeats the index, so it must mean the same at the start of the function
+            if let Expr::Lit(l) = &*i.index
+                && matches!(l.lit, Lit::Int(_))
+                && p.field
+            {
+                let mut tokens = p.tokens.clone();
+                i.bracket_token
+                    .surround(&mut tokens, |inside| l.lit.to_tokens(inside));
+                return Kind::Place(Place {
+                    tokens,
+                    field: true,
+                    borrowed: false,
+                });
+            }
+            return self.fail(
+                Diagnostic::new(code::STATEMENT, i, "this index cannot be captured yet")
+                    .help("index with a literal"),
+            );
+        }
+        if matches!(&*i.index, Expr::Range(_)) {
+            let message = format!("a range of {} cannot be captured yet", base.describe());
+            return self.fail(Diagnostic::new(code::STATEMENT, i, message));
+        }
+        let at = i.index.to_token_stream();
+        let index = self.expr(&i.index);
+        let Some(index) = self.as_host(index, &at, HostType::Usize) else {
+            return Kind::Unknown;
+        };
+        match base {
+            Kind::Shape(v) => self.host(graph::Expr::Dim(v, Box::new(index)), &i.to_token_stream()),
+            Kind::List(kinds) => match self.known_index(&index, &at) {
+                Some(n) if n < kinds.len() => kinds[n].clone(),
+                Some(n) => self.out_of_range(n, kinds.len(), &at),
+                None => Kind::Unknown,
+            },
+            Kind::Pieces(p) => match self.known_index(&index, &at) {
+                Some(n) => self.piece(&p, n, &at),
+                None => Kind::Unknown,
+            },
+            Kind::Unknown => Kind::Unknown,
+            other => {
+                let message = format!("an index of {} cannot be captured yet", other.describe());
+                self.fail(Diagnostic::new(code::STATEMENT, i, message))
+            }
+        }
+    }
+
+    fn known_index(&mut self, e: &graph::Expr, at: &TokenStream) -> Option<usize> {
+        let n = self
+            .builder
+            .known(e)
+            .and_then(Host::as_int)
+            .and_then(|n| usize::try_from(n).ok());
+        if n.is_none() {
+            self.fail(
+                Diagnostic::new(code::INDEX, at, "this index is not known at build time")
+                    .help("write a literal or a const of the function's body"),
+            );
+        }
+        n
+    }
+
+    fn out_of_range(&self, n: usize, len: usize, at: &TokenStream) -> Kind {
+        self.fail(Diagnostic::new(
+            Code::BOUNDS,
+            at,
+            format!("index {n} is out of range for {len} elements"),
+        ))
+    }
+
+    /// One result of `chunk` or `split`; an open list grows to what is used.
+    fn piece(&mut self, p: &Pieces, n: usize, at: &TokenStream) -> Kind {
+        const LONGEST: usize = 1 << 16;
+        let types = &mut self.builder.module.graph.nodes[p.node.index()].types;
+        if n >= types.len() {
+            if !p.open || n >= LONGEST {
+                let len = types.len();
+                return self.out_of_range(n, len, at);
+            }
+            let dtype = types.first().and_then(|t| t.dtype);
+            types.resize(n + 1, TensorType { dtype, shape: None });
+        }
+        Kind::Tensor(Value {
+            node: p.node,
+            index: n as u32,
+        })
+    }
+
+    fn repeat(&mut self, r: &ExprRepeat) -> Kind {
+        let element = self.expr(&r.expr);
+        let at = r.len.to_token_stream();
+        let len = self.expr(&r.len);
+        let Some(len) = self.as_host(len, &at, HostType::Usize) else {
+            return Kind::Unknown;
+        };
+        match self.known_index(&len, &at) {
+            Some(n) if n <= 64 => Kind::List(vec![element; n]),
+            Some(_) => self.fail(Diagnostic::new(
+                code::STATEMENT,
+                r,
+                "an array this long cannot be captured yet",
+            )),
+            None => Kind::Unknown,
+        }
+    }
+
+    /// `rank()`, known or not, of a shape.
+    pub(super) fn rank_of(&self, v: Value) -> graph::Expr {
+        match TypeEnv(&self.builder.module.graph).rank(v) {
+            Some(n) => graph::Expr::Cast(HostType::Usize, Box::new(graph::Expr::int(n as i64))),
+            None => graph::Expr::Rank(v),
+        }
+    }
+}
+
+/// `DType::F32`, or the variant that does not exist.
+fn dtype_variant(path: &Path) -> Option<Result<DType, String>> {
+    let n = path.segments.len();
+    if n < 2 || path.segments[n - 2].ident != "DType" {
+        return None;
+    }
+    let name = path.segments[n - 1].ident.to_string();
+    // an associated const is not a variant
+    if name == "ALL" {
+        return None;
+    }
+    Some(
+        DType::ALL
+            .into_iter()
+            .find(|d| format!("{d:?}") == name)
+            .ok_or(name),
+    )
+}
+
+/// The infinities of the standard library, which operations may need to know at build time.
+fn infinity(path: &Path) -> Option<graph::Expr> {
+    let n = path.segments.len();
+    if n < 2 {
+        return None;
+    }
+    let ty = match path.segments[n - 2].ident.to_string().as_str() {
+        "f32" => HostType::F32,
+        "f64" => HostType::F64,
+        _ => return None,
+    };
+    let v = match path.segments[n - 1].ident.to_string().as_str() {
+        "INFINITY" => f64::INFINITY,
+        "NEG_INFINITY" => f64::NEG_INFINITY,
+        _ => return None,
+    };
+    let literal = graph::Expr::float(v);
+    Some(if ty == HostType::F32 {
+        graph::Expr::Cast(ty, Box::new(literal))
+    } else {
+        literal
+    })
+}

@@ -1,0 +1,194 @@
+//! Host expressions: numbers computed beside the tensors.
+
+use super::Walk;
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::Kind;
+use crate::parameter::{host_type, last_segment};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{ExprCast, ExprMethodCall, Lit, Type};
+use tensorplay_graph::{Code, Expr, Host, HostBinary, HostError, HostType, HostUnary, TypeEnv};
+
+/// Methods of numbers that capture evaluates.
+pub(super) const METHODS: &[&str] = &["min", "max", "pow", "powi", "powf", "sqrt", "ln", "exp"];
+
+impl Walk {
+    /// A host expression, unless it surely fails.
+    pub(super) fn host(&mut self, e: Expr, at: &TokenStream) -> Kind {
+        if let Err(HostError::Failed(message)) = e.eval(&TypeEnv(&self.builder.module.graph)) {
+            let code = if message.starts_with("dim ") {
+                Code::DIM_RANGE
+            } else {
+                code::HOST_FAILS
+            };
+            return self.fail(Diagnostic::new(code, at, message));
+        }
+        Kind::Host(e)
+    }
+
+    pub(super) fn literal(&mut self, lit: &Lit) -> Kind {
+        match lit {
+            Lit::Bool(b) => Kind::Host(Expr::Literal(Host::Bool(b.value))),
+            Lit::Int(i) if matches!(i.suffix(), "f32" | "f64") => {
+                self.float(i.base10_digits(), i.suffix(), lit)
+            }
+            Lit::Int(i) => match i.base10_parse::<i64>() {
+                Ok(v) => Kind::Host(Expr::int(v)),
+                Err(_) => self.fail(Diagnostic::new(code::HOST, lit, "this integer does not fit i64")),
+            },
+            Lit::Float(f) => self.float(f.base10_digits(), f.suffix(), lit),
+            other => self.fail(Diagnostic::new(
+                code::HOST,
+                other,
+                "this literal is not a number or a bool",
+            )),
+        }
+    }
+
+    fn float(&mut self, digits: &str, suffix: &str, lit: &Lit) -> Kind {
+        let Ok(v) = digits.parse::<f64>() else {
+            return self.fail(Diagnostic::new(code::HOST, lit, "this is not a float"));
+        };
+        if suffix == "f32" {
+            // the nearest f32 of the digits, not of their f64
+            let v = digits.parse::<f32>().map_or(v, f64::from);
+            return Kind::Host(Expr::Cast(HostType::F32, Box::new(Expr::float(v))));
+        }
+        Kind::Host(Expr::float(v))
+    }
+
+    pub(super) fn negate(&mut self, e: Expr, at: &TokenStream) -> Kind {
+        match e {
+            Expr::Literal(Host::Int(v)) => match v.checked_neg() {
+                Some(v) => Kind::Host(Expr::int(v)),
+                None => self.fail(Diagnostic::new(code::HOST, at, "this integer does not fit i64")),
+            },
+            Expr::Literal(Host::Float(v)) => Kind::Host(Expr::float(-v)),
+            e => self.host(Expr::Unary(HostUnary::Neg, Box::new(e)), at),
+        }
+    }
+
+    pub(super) fn cast(&mut self, e: &ExprCast) -> Kind {
+        let kind = self.expr(&e.expr);
+        let tokens = e.expr.to_token_stream();
+        if matches!(kind, Kind::Unknown) {
+            return Kind::Unknown;
+        }
+        let Some(ty) = host_type(&e.ty).filter(|t| *t != HostType::DType) else {
+            let shown = crate::location::text(e.ty.to_token_stream());
+            return self.fail(
+                Diagnostic::new(
+                    code::HOST,
+                    &e.ty,
+                    format!("a cast to `{shown}` cannot be captured yet"),
+                )
+                .help("cast to usize, i64, i32, u8, f32 or f64"),
+            );
+        };
+        match self.as_host(kind, &tokens, HostType::IntLiteral) {
+            Some(a) => self.host(Expr::Cast(ty, Box::new(a)), &e.to_token_stream()),
+            None => Kind::Unknown,
+        }
+    }
+
+    /// `let a: f32 = ..`: the literal takes the type, a const or field is a number or a tensor.
+    pub(super) fn typed(&mut self, kind: Kind, ty: &Type, at: &TokenStream) -> Kind {
+        let inner = match ty {
+            Type::Reference(r) => &*r.elem,
+            other => other,
+        };
+        match (kind, host_type(inner)) {
+            (Kind::Place(p), Some(t)) => Kind::Host(self.read_host(&p, t)),
+            (Kind::Place(p), None) if last_segment(inner).is_some_and(|(s, _)| s.ident == "Tensor") => {
+                match self.as_tensor(Kind::Place(p), at) {
+                    Some(v) => Kind::Tensor(v),
+                    None => Kind::Unknown,
+                }
+            }
+            (Kind::Host(e), Some(HostType::F32)) if e.host_type() == HostType::FloatLiteral => {
+                Kind::Host(as_f32(e))
+            }
+            (Kind::Host(e), Some(t @ (HostType::Usize | HostType::I32 | HostType::U8)))
+                if matches!(e.host_type(), HostType::IntLiteral | HostType::FloatLiteral) =>
+            {
+                Kind::Host(Expr::Cast(t, Box::new(e)))
+            }
+            (kind, _) => kind,
+        }
+    }
+
+    /// A method of a number.
+    pub(super) fn host_method(&mut self, receiver: Expr, m: &ExprMethodCall) -> Kind {
+        let name = m.method.to_string();
+        let whole = m.to_token_stream();
+        let args: Vec<(Kind, TokenStream)> = m
+            .args
+            .iter()
+            .map(|a| (self.expr(a), a.to_token_stream()))
+            .collect();
+        if args.iter().any(|(k, _)| matches!(k, Kind::Unknown)) {
+            return Kind::Unknown;
+        }
+        let unary = match name.as_str() {
+            "sqrt" => Some(HostUnary::Sqrt),
+            "ln" => Some(HostUnary::Ln),
+            "exp" => Some(HostUnary::Exp),
+            _ => None,
+        };
+        let binary = match name.as_str() {
+            "min" => Some(HostBinary::Min),
+            "max" => Some(HostBinary::Max),
+            "pow" | "powi" | "powf" => Some(HostBinary::Pow),
+            _ => None,
+        };
+        match (name.as_str(), unary, binary, args.len()) {
+            ("clone" | "to_owned", _, _, 0) => Kind::Host(receiver),
+            (_, Some(op), _, 0) => self.host(Expr::Unary(op, Box::new(receiver)), &whole),
+            (_, _, Some(op), 1) => {
+                let float = !receiver.host_type().is_int();
+                let guess = if name == "pow" || name == "powi" {
+                    HostType::I32
+                } else {
+                    receiver.host_type()
+                };
+                let mut b = None;
+                for (kind, tokens) in args {
+                    b = self.as_host(kind, &tokens, guess);
+                }
+                let Some(mut b) = b else { return Kind::Unknown };
+                if name == "powi" && float {
+                    b = Expr::Cast(HostType::F64, Box::new(b));
+                }
+                let (a, b) = same_float(receiver, b);
+                self.host(Expr::binary(op, a, b), &whole)
+            }
+            _ => {
+                let message = format!("the method `{name}` of a number cannot be captured yet");
+                self.fail(Diagnostic::new(code::HOST, &m.method, message).help(format!(
+                    "capture knows {}, arithmetic and casts",
+                    METHODS.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// Float literals are `f32` where rustc infers it: beside an `f32`.
+pub(super) fn same_float(a: Expr, b: Expr) -> (Expr, Expr) {
+    match (a.host_type(), b.host_type()) {
+        (HostType::F32, HostType::FloatLiteral) => (a, as_f32(b)),
+        (HostType::FloatLiteral, HostType::F32) => (as_f32(a), b),
+        _ => (a, b),
+    }
+}
+
+/// An expression of float literals, computed in `f32`.
+fn as_f32(e: Expr) -> Expr {
+    match e {
+        Expr::Literal(Host::Float(_)) => Expr::Cast(HostType::F32, Box::new(e)),
+        Expr::Unary(op, a) => Expr::Unary(op, Box::new(as_f32(*a))),
+        Expr::Binary(op, a, b) => Expr::binary(op, as_f32(*a), as_f32(*b)),
+        // a const has its own type already
+        other => other,
+    }
+}

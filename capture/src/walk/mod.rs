@@ -1,0 +1,507 @@
+//! `Walk`: goes through a body in source order, appends a node for every operation, and follows what each
+//! local is.
+
+mod argument;
+mod call;
+mod expression;
+mod host;
+mod operator;
+mod pattern;
+mod statement;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::kind::{Kind, Place};
+use crate::location::{location, source_file, text};
+use crate::parameter::{Param, ParamKind, Read};
+use crate::returns::{ReturnTree, Returns};
+use crate::scope::Scope;
+use crate::spec::Spec;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{Block, Expr as Syntax, PatType};
+use tensorplay_graph::passes::decompose;
+use tensorplay_graph::{
+    Arg, Builder, Code, Expr, GraphModule, HostType, Node, NodeId, NodeKind, Op, OpError, ScalarInput,
+    TensorType, Value,
+};
+
+/// A function body being captured.
+pub(crate) struct Walk {
+    /// The graph so far.
+    pub builder: Builder,
+    errors: Rc<Diagnostics>,
+    scope: Scope,
+    /// What else the call reads, with the text that identifies it.
+    reads: Vec<(String, Read)>,
+    tensors: usize,
+    scalars: usize,
+    /// What the first `return` on the path returns.
+    returned: Option<(Kind, Syntax)>,
+    /// How many blocks enclose the current statement.
+    depth: usize,
+    /// The tokens behind each location.
+    spans: Vec<TokenStream>,
+}
+
+/// What a walk yields.
+pub(crate) struct Walked {
+    pub module: GraphModule,
+    pub reads: Vec<Read>,
+    pub spans: Vec<TokenStream>,
+}
+
+impl Walk {
+    pub fn new(name: String, errors: Rc<Diagnostics>) -> Walk {
+        Walk {
+            builder: Builder::new(name),
+            errors,
+            scope: Scope::default(),
+            reads: Vec::new(),
+            tensors: 0,
+            scalars: 0,
+            returned: None,
+            depth: 0,
+            spans: vec![TokenStream::new()],
+        }
+    }
+
+    /// The function's own place.
+    pub fn place_function(&mut self, span: Span, tokens: TokenStream) {
+        self.builder.module.locations[0] = location(span, tokens.clone());
+        self.builder.module.file = source_file(span);
+        self.spans[0] = tokens;
+    }
+
+    /// Reports an error; the value at fault is silent from here on.
+    fn fail(&self, d: Diagnostic) -> Kind {
+        self.errors.push(d);
+        Kind::Unknown
+    }
+
+    pub fn bind_self(&mut self) {
+        let tokens = quote!(self);
+        self.scope.bind(
+            "self",
+            Kind::Place(Place {
+                tokens,
+                field: true,
+                borrowed: true,
+            }),
+        );
+    }
+
+    pub fn bind_unknown(&mut self, name: &str) {
+        self.scope.bind(name, Kind::Unknown);
+    }
+
+    /// A parameter becomes an input of the graph.
+    pub fn bind_param(&mut self, p: &Param, written: &PatType, spec: Option<&Spec>) {
+        let name = p.name.to_string();
+        let kind = match p.kind {
+            ParamKind::Tensor { .. } => {
+                let spec = spec.map(|s| s.lower(&mut self.builder.module));
+                self.at(p.name.span(), written.to_token_stream());
+                self.tensors += 1;
+                Kind::Tensor(self.builder.input(&name, spec))
+            }
+            ParamKind::Host(ty) => {
+                let index = self.scalars as u32;
+                self.scalars += 1;
+                self.builder.module.scalars.push(ScalarInput {
+                    name: name.clone(),
+                    ty,
+                });
+                Kind::Host(Expr::Param(index, ty))
+            }
+        };
+        self.scope.bind(name, kind);
+    }
+
+    /// Nodes from here on stem from `tokens`, at `span`.
+    fn at(&mut self, span: Span, tokens: TokenStream) {
+        let module = &mut self.builder.module;
+        module.locations.push(location(span, tokens.clone()));
+        self.spans.push(tokens);
+        self.builder.location = module.locations.len() as u32 - 1;
+    }
+
+    /// Walks the body; the finished module, unless its result could not be captured.
+    pub fn function(mut self, body: &Block, returns: Option<&Returns>, specs: &[Spec]) -> Option<Walked> {
+        let tail = self.statements(&body.stmts);
+        let (kind, at) = match self.returned.take() {
+            Some((kind, expr)) => (kind, Returned::of(&expr)),
+            None => (tail, Returned::tail(body)),
+        };
+        let returns = returns?;
+        let kind = match (kind, returns.fallible) {
+            (Kind::Unknown, _) => {
+                self.silent(&at.whole);
+                return None;
+            }
+            (Kind::Try(inner), true) => *inner,
+            (Kind::Try(_), false) => {
+                let message = "the function returns a Result, which its return type does not say";
+                self.fail(Diagnostic::new(code::RETURNED, at.whole, message).help("return Result<Tensor>"));
+                return None;
+            }
+            (_, true) => {
+                let message = "the function returns a value where its return type says `Result`";
+                self.fail(Diagnostic::new(code::RETURNED, at.whole, message).help("write Ok(..)"));
+                return None;
+            }
+            (kind, false) => kind,
+        };
+        let mut outputs = Vec::new();
+        let fits = self.outputs(kind, &returns.tree, &at, &mut outputs);
+        if fits {
+            self.check_return_specs(&outputs, specs);
+        }
+        if !fits || !self.errors.is_empty() {
+            return None;
+        }
+        let specs = specs
+            .iter()
+            .map(|s| Some(s.lower(&mut self.builder.module)))
+            .collect::<Vec<_>>();
+        let module = &mut self.builder.module;
+        module.output_specs = specs;
+        module.graph.outputs = outputs.into_iter().map(|(v, _)| v).collect();
+        inputs_first(module);
+        if !self.expands() {
+            return None;
+        }
+        let (tensors, hosts): (Vec<_>, Vec<_>) = self
+            .reads
+            .into_iter()
+            .map(|(_, r)| r)
+            .partition(|r| matches!(r, Read::Tensor(_)));
+        let reads = tensors.into_iter().chain(hosts).collect();
+        Some(Walked {
+            module: self.builder.module,
+            reads,
+            spans: self.spans,
+        })
+    }
+
+    /// Whether every composite operation can be expanded: some need a value at build time.
+    fn expands(&self) -> bool {
+        let mut trial = self.builder.module.clone();
+        let Err(e) = decompose::try_run(&mut trial) else {
+            return true;
+        };
+        let node = self.builder.module.graph.nodes.get(e.node.index());
+        let at = node
+            .and_then(|n| self.spans.get(n.location as usize))
+            .cloned()
+            .unwrap_or_default();
+        let mut d = Diagnostic::from_op(&e.error, at);
+        if let Some(help) = &e.error.help {
+            d = d.help(help);
+        }
+        self.fail(d);
+        false
+    }
+
+    /// An unknown result without any error would be a function that silently stays uncompiled.
+    fn silent(&self, at: &TokenStream) {
+        if self.errors.is_empty() {
+            self.fail(Diagnostic::new(
+                code::RETURNED,
+                at,
+                "this value could not be captured",
+            ));
+        }
+    }
+
+    /// Takes the returned value apart as the return type says.
+    fn outputs(
+        &mut self,
+        kind: Kind,
+        tree: &ReturnTree,
+        at: &Returned,
+        out: &mut Vec<(Value, TokenStream)>,
+    ) -> bool {
+        match (tree, kind) {
+            (_, Kind::Unknown) => {
+                self.silent(&at.whole);
+                false
+            }
+            (ReturnTree::Tuple(parts), Kind::List(kinds)) if parts.len() == kinds.len() => {
+                let mut fits = true;
+                for (i, (part, kind)) in parts.iter().zip(kinds).enumerate() {
+                    fits &= self.outputs(kind, part, &at.part(i), out);
+                }
+                fits
+            }
+            (ReturnTree::Tensor, kind @ (Kind::Tensor(_) | Kind::Place(_))) => {
+                match self.as_tensor(kind, &at.whole) {
+                    Some(v) => {
+                        out.push((v, at.whole.clone()));
+                        true
+                    }
+                    None => false,
+                }
+            }
+            (tree, kind) => {
+                let message = format!(
+                    "the return type says {}, this is {}",
+                    tree.describe(),
+                    kind.describe()
+                );
+                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message));
+                false
+            }
+        }
+    }
+
+    fn check_return_specs(&mut self, outputs: &[(Value, TokenStream)], specs: &[Spec]) {
+        for ((v, at), spec) in outputs.iter().zip(specs) {
+            let want = spec.lower(&mut self.builder.module);
+            let got = self.builder.ty(*v).clone();
+            if contradicts(&want, &got) {
+                let symbols = &self.builder.module.symbols;
+                let message = format!(
+                    "`return`: expected {}, got {}",
+                    want.display(symbols),
+                    got.display(symbols)
+                );
+                self.fail(
+                    Diagnostic::new(Code::SPEC, at, message)
+                        .note(format!("the spec is `return = {}`", text(spec.tokens.clone())))
+                        .help("change the spec or the body"),
+                );
+            }
+        }
+    }
+
+    /// Appends an operation. `parts` are the tokens of each argument, `whole` those of the expression.
+    fn call(&mut self, op: Op, args: Vec<Arg>, parts: &[TokenStream], whole: TokenStream, at: Span) -> Kind {
+        self.at(at, whole.clone());
+        match self.builder.call(op, args.clone()) {
+            Ok(v) => Kind::Tensor(v),
+            Err(e) => self.op_error(&e, &args, parts, whole),
+        }
+    }
+
+    /// Reports a broken rule at the arguments at fault.
+    fn op_error(&self, e: &OpError, args: &[Arg], parts: &[TokenStream], whole: TokenStream) -> Kind {
+        let tokens = match e.args.as_slice() {
+            [i] if parts.get(*i).is_some_and(|p| !p.is_empty()) => parts[*i].clone(),
+            _ => whole,
+        };
+        let mut d = Diagnostic::from_op(e, tokens);
+        for i in &e.args {
+            if let (Some(Arg::Value(v)), Some(part)) = (args.get(*i), parts.get(*i)) {
+                d = d.note(self.describe_operand(*v, part));
+            }
+        }
+        if let Some(help) = &e.help {
+            d = d.help(help);
+        }
+        self.fail(d)
+    }
+
+    fn describe_operand(&self, v: Value, part: &TokenStream) -> String {
+        let module = &self.builder.module;
+        let node = module.graph.node(v.node);
+        let ty = self.builder.ty(v);
+        let by = match &node.kind {
+            NodeKind::Input(i) if module.specs.get(*i as usize).is_some_and(Option::is_some) => {
+                ", by its spec"
+            }
+            _ => "",
+        };
+        format!("`{}` is {}{by}", text(part.clone()), ty.display(&module.symbols))
+    }
+
+    /// The tensor that `kind` is; a field becomes an input of the graph.
+    fn as_tensor(&mut self, kind: Kind, at: &TokenStream) -> Option<Value> {
+        match kind {
+            Kind::Tensor(v) => Some(v),
+            Kind::Place(p) if p.field => Some(self.read_tensor(&p)),
+            Kind::Unknown => None,
+            other => {
+                let message = format!("expected a tensor, this is {}", other.describe());
+                let d = Diagnostic::new(code::ARGUMENT_KIND, at, message);
+                self.fail(match other {
+                    Kind::Try(_) => d.help("add `?`"),
+                    Kind::Place(_) => d.help("pass the tensor as a parameter"),
+                    _ => d,
+                });
+                None
+            }
+        }
+    }
+
+    /// The number that `kind` is; a const or field becomes an input of the graph, of type `guess`.
+    fn as_host(&mut self, kind: Kind, at: &TokenStream, guess: HostType) -> Option<Expr> {
+        match kind {
+            Kind::Host(e) => Some(e),
+            Kind::Place(p) => Some(self.read_host(&p, guess)),
+            Kind::Unknown => None,
+            other => {
+                let message = format!("expected a number, this is {}", other.describe());
+                self.fail(Diagnostic::new(code::ARGUMENT_KIND, at, message));
+                None
+            }
+        }
+    }
+
+    fn read_tensor(&mut self, p: &Place) -> Value {
+        let key = p.tokens.to_string();
+        let found = self
+            .reads
+            .iter()
+            .filter(|(_, r)| matches!(r, Read::Tensor(_)))
+            .position(|(k, _)| *k == key);
+        if let Some(i) = found {
+            return self.builder.module.graph.inputs[self.tensors + i].into();
+        }
+        let node = self.builder.location;
+        self.at(p.tokens.span(), p.tokens.clone());
+        let v = self.builder.input(text(p.tokens.clone()), None);
+        self.builder.location = node;
+        self.reads.push((key, Read::Tensor(p.tokens.clone())));
+        v
+    }
+
+    fn read_host(&mut self, p: &Place, guess: HostType) -> Expr {
+        let key = p.tokens.to_string();
+        let found = self
+            .reads
+            .iter()
+            .filter(|(_, r)| matches!(r, Read::Host(_)))
+            .position(|(k, _)| *k == key);
+        if let Some(i) = found {
+            let index = self.scalars + i;
+            return Expr::Param(index as u32, self.builder.module.scalars[index].ty);
+        }
+        let module = &mut self.builder.module;
+        module.scalars.push(ScalarInput {
+            name: text(p.tokens.clone()),
+            ty: guess,
+        });
+        let index = module.scalars.len() as u32 - 1;
+        self.reads.push((key, Read::Host(p.tokens.clone())));
+        Expr::Param(index, guess)
+    }
+
+    /// Names the node that a local is bound to.
+    fn name(&mut self, name: &str, kind: &Kind) {
+        let id = match kind {
+            Kind::Tensor(v) if v.index == 0 => v.node,
+            Kind::Pieces(p) => p.node,
+            _ => return,
+        };
+        let node: &mut Node = &mut self.builder.module.graph.nodes[id.index()];
+        let list = node
+            .op()
+            .is_some_and(|op| op.row().results == tensorplay_graph::op::row::Results::List);
+        let wanted = list == matches!(kind, Kind::Pieces(_));
+        if node.name.is_empty() && wanted {
+            node.name = name.to_string();
+        }
+    }
+}
+
+/// Whether a spec and an inferred type surely differ.
+fn contradicts(want: &TensorType, got: &TensorType) -> bool {
+    let dtype = matches!((want.dtype, got.dtype), (Some(a), Some(b)) if a != b);
+    let shape = match (&want.shape, &got.shape) {
+        (Some(a), Some(b)) => a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.differs(*b)),
+        _ => false,
+    };
+    dtype || shape
+}
+
+/// Moves inputs that were met in the body before all other nodes.
+fn inputs_first(module: &mut GraphModule) {
+    let graph = &mut module.graph;
+    let is_input = |n: &Node| matches!(n.kind, NodeKind::Input(_));
+    let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
+    order.sort_by_key(|&i| !is_input(&graph.nodes[i]));
+    if order.is_sorted() {
+        return;
+    }
+    let mut place = vec![NodeId(0); order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        place[old] = NodeId(new as u32);
+    }
+    let mut moved = |v: Value| Value {
+        node: place[v.node.index()],
+        index: v.index,
+    };
+    for node in &mut graph.nodes {
+        for a in node.args_mut() {
+            a.map_values(&mut moved);
+        }
+    }
+    for v in &mut graph.outputs {
+        *v = moved(*v);
+    }
+    for id in &mut graph.inputs {
+        *id = place[id.index()];
+    }
+    let old = std::mem::take(&mut graph.nodes);
+    let mut old: Vec<Option<Node>> = old.into_iter().map(Some).collect();
+    graph.nodes = order.into_iter().filter_map(|i| old[i].take()).collect();
+}
+
+/// A returned expression, which diagnostics take apart as the value.
+struct Returned {
+    whole: TokenStream,
+    parts: Vec<Syntax>,
+}
+
+impl Returned {
+    fn of(e: &Syntax) -> Returned {
+        let inner = match e {
+            Syntax::Paren(p) => {
+                return Returned {
+                    whole: e.to_token_stream(),
+                    ..Returned::of(&p.expr)
+                };
+            }
+            Syntax::Group(p) => return Returned::of(&p.expr),
+            Syntax::Call(c) if c.args.len() == 1 => match (&*c.func, c.args.first()) {
+                (Syntax::Path(p), Some(arg)) if p.path.is_ident("Ok") => return Returned::of(arg),
+                _ => e,
+            },
+            other => other,
+        };
+        let parts = match inner {
+            Syntax::Tuple(t) => t.elems.iter().cloned().collect(),
+            _ => Vec::new(),
+        };
+        Returned {
+            whole: e.to_token_stream(),
+            parts,
+        }
+    }
+
+    fn tail(body: &Block) -> Returned {
+        match body.stmts.last() {
+            Some(syn::Stmt::Expr(e, None)) => Returned::of(e),
+            Some(other) => Returned {
+                whole: other.to_token_stream(),
+                parts: Vec::new(),
+            },
+            None => Returned {
+                whole: body.to_token_stream(),
+                parts: Vec::new(),
+            },
+        }
+    }
+
+    fn part(&self, i: usize) -> Returned {
+        match self.parts.get(i) {
+            Some(e) => Returned::of(e),
+            None => Returned {
+                whole: self.whole.clone(),
+                parts: Vec::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,205 @@
+// Bodies that are not captured: each error on its own tokens.
+
+#[compile]
+fn matmul(#[spec(f32[3, 4])] x: &Tensor, #[spec(f32[5, 6])] w: &Tensor) -> Tensor {
+    let y = x.matmul(w);
+    // no cascade: y is unknown
+    y.relu() + y.gelu()
+}
+
+#[compile(spec(x = f32[B, 4], b = f32[3]))]
+fn broadcast(x: &Tensor, b: &Tensor) -> Tensor {
+    (x + b).relu()
+}
+
+#[compile]
+fn dims(#[spec(f32[3, 4])] x: &Tensor) -> Tensor {
+    let a = x.sum(2);
+    let b = x.dim(5);
+    let c = x.narrow(1, 2, 8);
+    let d = x.softmax(-3);
+    a + b
+}
+
+#[compile(spec(return = f32[B, 10], x = f32[B, 8]))]
+fn wrong_result(x: &Tensor) -> Tensor {
+    x.relu()
+}
+
+#[compile(spec(return = (f32[2], i64[2])))]
+fn wrong_part(#[spec(f32[2])] x: &Tensor) -> Result<(Tensor, Tensor)> {
+    Ok((x.relu(), x.exp()))
+}
+
+#[compile]
+fn control(x: &Tensor, n: usize) -> Tensor {
+    let mut t = x.clone();
+    for i in 0..n {
+        t = t * 2.0;
+    }
+    while n > 3 { }
+    loop { break; }
+    let y = if x.dim(0) > 2 { x.relu() } else { x.exp() };
+    match n { _ => {} }
+    let f = |a: &Tensor| a.relu();
+    let z = unsafe { x.exp() };
+    t.matmul(2) + x.item::<f32>()
+}
+
+#[compile]
+fn macros_and_calls(x: &Tensor) -> Tensor {
+    println!("{x:?}");
+    let y = helper(x);
+    let v = vec![x];
+    let z = Config { a: 1 };
+    let q = Err(x)?;
+    let s = Tensor::from_slice(&[1.0], 1);
+    (x.relu)(x)
+}
+
+#[compile]
+fn methods(x: &Tensor) -> Tensor {
+    let a = x.gelo();
+    let b = x.conv2d(x, None, Conv2dOptions::default());
+    let c = x.to_vec::<f32>();
+    let d = x.relu(1);
+    let e = x.clamp(0.0);
+    let f = x.try_matmul(x).unwrap();
+    let g = x.shape().iter();
+    x.frobnicate()
+}
+
+#[compile]
+fn kinds(x: &Tensor, n: usize) -> Tensor {
+    let a = x.matmul(2.0);
+    let b = x.linear(x, x);
+    let c = Tensor::cat(x, 0);
+    let d = x.narrow(0, x, 1);
+    let e = x.reshape(x);
+    let f = x.to_dtype(DType::F8);
+    let g = x + (x, x);
+    let h = x.try_matmul(x) + x;
+    let i = x * WEIGHT_TABLE.matmul(x);
+    x.matmul(&WEIGHT)
+}
+
+#[compile]
+fn operators(x: &Tensor, n: usize) -> Tensor {
+    let a = x % 2.0;
+    let b = x == x;
+    let c = !x;
+    let d = x > 0.0;
+    let e = n << 2;
+    let f = x & x;
+    x.relu()
+}
+
+#[compile]
+fn returned(x: &Tensor, n: usize) -> (Tensor, Tensor) {
+    x.relu()
+}
+
+#[compile]
+fn returns_number(x: &Tensor) -> (Tensor, Tensor) {
+    (x.relu(), x.dim(0))
+}
+
+#[compile]
+fn no_ok(x: &Tensor) -> Result<Tensor> {
+    x.relu()
+}
+
+#[compile]
+fn no_result(x: &Tensor) -> Tensor {
+    x.try_exp()
+}
+
+#[compile]
+fn no_value(x: &Tensor) -> Tensor {
+    x.relu();
+}
+
+#[compile]
+fn indices(x: &Tensor, n: usize, #[spec(f32[4, 6])] y: &Tensor) -> Tensor {
+    let parts = x.chunk(3, 1);
+    let a = &parts[n];
+    let b = Tensor::cat(&parts, 0);
+    let halves = y.chunk(2, 1);
+    let c = &halves[2];
+    let d = (x, y)[3];
+    let e = y.chunk(2, 7);
+    let f = &parts[0..2];
+    x.relu()
+}
+
+#[compile]
+fn patterns(x: &Tensor) -> Tensor {
+    let Some(y) = x else { panic!() };
+    let Pair { a, b } = x;
+    let (c, d) = x.relu();
+    let (e, ..) = (x, x);
+    y + a + c + e
+}
+
+#[compile]
+fn questions(x: &Tensor) -> Result<Tensor> {
+    let y = x.exp()?;
+    Ok(y)
+}
+
+#[compile]
+fn unknown_rank(x: &Tensor, y: &Tensor) -> Tensor {
+    x.reshape(y.shape())
+}
+
+#[compile]
+fn configured(x: &Tensor) -> Tensor {
+    #[cfg(feature = "fast")]
+    let x = x.relu();
+    x.exp()
+}
+
+#[compile]
+fn numbers(x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
+    let a = "text";
+    let b = 99999999999999999999;
+    let c = y.dim(0) - 5;
+    let d = y.dim(0) / 0;
+    let e = x.dim(0) as u32;
+    let f = x.dim(0).div_ceil(2);
+    const K: f32 = compute();
+    { const L: f32 = compute(); }
+    x * K
+}
+
+#[compile]
+fn needs_a_number(x: &Tensor, p: f64) -> Tensor {
+    x.norm(p, 0)
+}
+
+#[compile]
+fn dtypes(#[spec(bool[3])] x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
+    let a = -x;
+    let b = y.bitwise_and(x);
+    let c = y.where_cond(x, 0.0);
+    x.mean(0)
+}
+
+#[compile]
+fn assignments(x: &Tensor) -> Tensor {
+    *x = x.relu();
+    GLOBAL = x.relu();
+    let t = &mut x;
+    x.relu()
+}
+
+impl Net {
+    #[compile]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let h = self.layer.forward(x);
+        let g = self.relu();
+        let e = self.blocks[i].w.relu();
+        let k = self;
+        x + k
+    }
+}

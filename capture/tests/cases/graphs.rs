@@ -1,0 +1,164 @@
+// Functions that are captured. The golden text is beside this file.
+
+#[compile]
+fn hidden(x: &Tensor, w: &Tensor) -> Tensor {
+    (x.matmul(w) * 2.0).gelu()
+}
+
+#[compile(fullgraph, spec(x = f32[B, 784], w = f32[784, H], return = f32[B, H]))]
+fn named(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
+    let h = x.matmul(w) + b;
+    h.relu()
+}
+
+#[compile(name = "dense", dtypes(f32, bf16))]
+fn specs(
+    #[spec(float[1..=64, _, 4])] x: &Tensor,
+    #[spec(_[..])] y: &Tensor,
+    #[spec(i64[])] n: &Tensor,
+) -> Tensor {
+    x + y * n
+}
+
+#[compile]
+fn scalars(x: &Tensor, scale: f32, k: usize, bias: f64, on: bool, d: DType) -> Tensor {
+    let half = k / 2 + 1;
+    let t = 1.0 - x * scale;
+    let t = 2.0 / (t + bias) - 0.5f32;
+    let t = 3 * -t * on;
+    t.narrow(0, 0, half).to_dtype(d)
+}
+
+#[compile]
+fn shadowing(x: &Tensor) -> Tensor {
+    let t = x.exp();
+    let t = { let x = &t + 1.0; x.log() };
+    let mut u = t.clone();
+    u = u * x;
+    u += 1.0;
+    let (a, _, (b,)) = (u.sin(), u.cos(), (&u,));
+    let _ = a.tanh();
+    b + &a
+}
+
+#[compile]
+fn fallible(x: &Tensor) -> anyhow::Result<(Tensor, (Tensor, Tensor))> {
+    let y = x.try_matmul(x)?;
+    return Ok((y.relu(), (x.clone(), y)));
+}
+
+#[compile]
+fn twin_as_tail(x: &Tensor) -> Result<Tensor, MyError> {
+    x.try_softmax(-1)
+}
+
+#[compile]
+fn metadata(x: &Tensor) -> Tensor {
+    let (b, last) = (x.dim(0), x.shape()[x.rank() - 1]);
+    let n = (x.elem_count() as i64 - 4) % 7;
+    let scale = 1.0 / (last as f64).sqrt();
+    let y = x.reshape((b, -1)) * scale;
+    let z = y.narrow(-1, 0, last.min(8)) + (n as f32);
+    z.to_dtype(x.dtype())
+}
+
+#[compile]
+fn shapes(#[spec(f32[2, 3, 4])] x: &Tensor, y: &Tensor) -> Tensor {
+    let dims = (0, 2);
+    let a = y.reshape(x.shape()).sum(dims);
+    let b = x.permute([2, 0, 1]).sum_keepdim(&[0, 1]).reshape(3).expand((2, -1));
+    let c = Tensor::zeros((), DType::F32) + Tensor::full([3], 1.5, x.dtype());
+    a + b + c
+}
+
+#[compile]
+fn creation(x: &Tensor, n: usize) -> Tensor {
+    let a = Tensor::arange(0, n as i64, DType::F32) + Tensor::linspace(0.0, 1.0, n, DType::F32);
+    let b = Tensor::eye(n, DType::F64).matmul(&Tensor::rand((n, 4), DType::F64));
+    Tensor::cat(&[&(a * 2.0), x, &x.zeros_like()], 0) + Tensor::stack([x, &b], -1)
+}
+
+#[compile]
+fn pieces(x: &Tensor, #[spec(f32[4, 6])] y: &Tensor) -> (Tensor, Tensor) {
+    const LAST: usize = 2;
+    let parts = x.chunk(3, 1);
+    let halves = y.split(3, 1);
+    let joined = Tensor::cat(&halves, 0);
+    (&parts[0] + parts[LAST].clone(), joined * halves.len() as f32)
+}
+
+#[compile]
+fn optional(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
+    let bias = Some(b);
+    let h = x.linear(w, bias).linear(w, None);
+    h.layer_norm(1, Some(w), Some(&(b * 2.0)), 1e-5)
+}
+
+#[compile]
+fn constants(x: &Tensor) -> Tensor {
+    const EPS: f64 = 1e-5;
+    let y = x * std::f32::consts::PI + EPS;
+    let y = y.narrow(0, 0, HEADS * 2).clamp(-1.0, config::LIMIT);
+    y / (HEADS as f64) + (x.dim(0) / HEADS) as f64
+}
+
+#[compile]
+fn infinities(x: &Tensor) -> Tensor {
+    x.norm(f64::INFINITY, 0) + x.masked_fill(&x.gt(0), f32::NEG_INFINITY)
+}
+
+#[compile]
+fn host(x: &Tensor, n: i64, m: usize) -> Tensor {
+    let mut k: usize = 3;
+    k += 1;
+    let big = (n.max(2) * 3 - n).pow(2) as usize;
+    let f = (m as f64).powf(0.5).exp().ln();
+    x.reshape([k, big, -1]) * f * (m as f32 * 0.1f32) * f64::from(n)
+}
+
+#[compile]
+fn floats(x: &Tensor, s: f32) -> Tensor {
+    let third = 1.0 / 3.0;
+    let tenth: f32 = 0.1;
+    x * (third * s) + (s.max(0.1) - 0.2) * tenth + third
+}
+
+#[compile]
+fn dead(x: &Tensor) -> Tensor {
+    let unused = x.log();
+    x.exp();
+    drop(unused);
+    { let _y = x.sin(); }
+    x.cos()
+}
+
+#[compile]
+fn operators(a: &Tensor, b: Tensor) -> Tensor {
+    let t = a.lt(0.5).where_cond(&b, 0.0);
+    let t = a.gt(&b).where_cond(1.0, &t) - *&a;
+    t.maximum(0).pow(b.clone()) * Tensor::relu(a) / -a
+}
+
+#[compile]
+fn long_chain(x: &Tensor) -> Tensor {
+    x.exp()
+        .log()
+        .sum_keepdim((0, 1))
+        .relu().gelu().tanh().sigmoid().sqrt().abs()
+}
+
+impl Net {
+    #[compile]
+    fn forward<'a>(&'a self, x: &'a Tensor) -> Tensor {
+        let w = &self.w;
+        let heads: usize = self.heads;
+        let h = x.matmul(w) + &self.layers[0].bias;
+        let h = h.reshape((x.dim(0), heads, self.width / heads)) * self.scale + self.eps;
+        (self.norm.matmul(&h), self.w.clone()).0 * Self::FACTOR + self.w.dim(0) as f32
+    }
+
+    #[compile]
+    pub(crate) fn without_receiver(x: &Tensor) -> Tensor {
+        x * Self::FACTOR
+    }
+}

@@ -1,0 +1,313 @@
+//! Golden texts: every function of `cases/*.rs` is captured, and the graphs or diagnostics are compared with
+//! `cases/*.txt`. `UPDATE_GOLDEN=1` writes them.
+
+use proc_macro2::{LineColumn, TokenStream};
+use quote::ToTokens;
+use std::fmt::Write;
+use std::path::Path;
+use syn::{Attribute, Item, Meta};
+use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, Read, compile};
+
+/// The functions of a file with their attribute's tokens.
+fn functions(file: &str) -> Vec<(TokenStream, TokenStream)> {
+    let file = syn::parse_file(file).expect("the cases parse");
+    let mut out = Vec::new();
+    for item in file.items {
+        match item {
+            Item::Impl(i) => i.items.iter().for_each(|f| out.push(f.to_token_stream())),
+            other => out.push(other.to_token_stream()),
+        }
+    }
+    out.into_iter().filter_map(split).collect()
+}
+
+/// Takes the attribute off an item, as rustc does.
+fn split(item: TokenStream) -> Option<(TokenStream, TokenStream)> {
+    let mut trees = item.into_iter().peekable();
+    let mut before = TokenStream::new();
+    loop {
+        let hash = trees.next()?;
+        let group = trees.next()?;
+        let pair: TokenStream = [hash, group].into_iter().collect();
+        let parsed = syn::parse::Parser::parse2(Attribute::parse_outer, pair.clone()).ok()?;
+        match &parsed.first()?.meta {
+            Meta::Path(p) if p.is_ident("compile") => return Some((TokenStream::new(), rest(before, trees))),
+            Meta::List(l) if l.path.is_ident("compile") => {
+                return Some((l.tokens.clone(), rest(before, trees)));
+            }
+            _ => before.extend(pair),
+        }
+    }
+}
+
+fn rest(mut before: TokenStream, trees: impl Iterator<Item = proc_macro2::TokenTree>) -> TokenStream {
+    before.extend(trees);
+    before
+}
+
+fn graph(c: &Captured) -> String {
+    tensorplay_graph::verify(&c.module).unwrap_or_else(|e| panic!("{}: {e:?}", c.module));
+    assert_eq!(c.spans.len(), c.module.locations.len());
+    let mut s = c.module.to_string();
+    for r in &c.reads {
+        let (what, place) = match r {
+            Read::Tensor(t) => ("tensor", t),
+            Read::Host(t) => ("number", t),
+        };
+        let _ = writeln!(s, "reads {what} {place}");
+    }
+    let shown: Vec<String> = c
+        .module
+        .locations
+        .iter()
+        .map(|l| format!("{}:{} {}", l.line, l.column, l.text))
+        .collect();
+    let _ = writeln!(s, "from {}", shown.join("\n     "));
+    let (fallible, method) = (
+        if c.fallible { "Result of " } else { "" },
+        if c.method { "method, " } else { "" },
+    );
+    let _ = writeln!(s, "{method}returns {fallible}{:?}", c.returns);
+    s
+}
+
+/// As rustc shows it: the line with the tokens underlined, then the message.
+fn report(d: &Diagnostic, source: &str) -> String {
+    let mut trees = d.tokens.clone().into_iter();
+    let first = trees.next().map(|t| t.span());
+    let (start, end): (LineColumn, LineColumn) = match first {
+        Some(f) => (f.start(), trees.last().map_or(f, |t| t.span()).end()),
+        None => return format!("at the attribute\n{d}\n"),
+    };
+    let line = source.lines().nth(start.line - 1).unwrap_or_default();
+    let width = if end.line == start.line {
+        end.column.saturating_sub(start.column)
+    } else {
+        line.len() - start.column
+    };
+    format!(
+        "{:4} | {line}\n     | {}{}\n{d}\n",
+        start.line,
+        " ".repeat(start.column),
+        "^".repeat(width.max(1))
+    )
+}
+
+fn show(source: &str) -> String {
+    let mut s = String::new();
+    for (attr, item) in functions(source) {
+        let once = one(&attr, &item, source);
+        assert_eq!(
+            once,
+            one(&attr, &item, source),
+            "the same tokens give the same result"
+        );
+        s.push_str(&once);
+        s.push('\n');
+    }
+    s
+}
+
+fn one(attr: &TokenStream, item: &TokenStream, source: &str) -> String {
+    match compile(attr.clone(), item.clone()) {
+        Ok(c) => graph(&c),
+        Err(Failure { diagnostics, .. }) if diagnostics.is_empty() => "left alone\n".into(),
+        Err(Failure { item, diagnostics }) => {
+            assert!(
+                !item.to_string().contains("# [spec"),
+                "helper attributes are stripped: {item}"
+            );
+            diagnostics.iter().map(|d| report(d, source)).collect()
+        }
+    }
+}
+
+fn check(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("the case exists");
+    let got = show(&source);
+    let golden = folder.join(format!("{name}.txt"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&golden, &got).expect("the golden text can be written");
+    }
+    let want = std::fs::read_to_string(&golden).unwrap_or_default();
+    if got != want {
+        let at = got.lines().zip(want.lines()).take_while(|(a, b)| a == b).count();
+        let near = |s: &str| {
+            s.lines()
+                .skip(at.saturating_sub(3))
+                .take(12)
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        panic!(
+            "{name}.txt differs at line {}\n--- got\n{}\n--- want\n{}",
+            at + 1,
+            near(&got),
+            near(&want)
+        );
+    }
+    got
+}
+
+#[test]
+fn graphs() {
+    let text = check("graphs");
+    assert!(!text.contains("[TP"), "every function of graphs.rs is captured");
+}
+
+#[test]
+fn errors_of_the_body() {
+    check("body_errors");
+}
+
+#[test]
+fn errors_of_the_signature_and_the_attribute() {
+    check("signature_errors");
+}
+
+#[test]
+fn every_code_is_shown() {
+    let all = check("body_errors") + &check("signature_errors");
+    // the macros crate shows these
+    let elsewhere = ["TP0008", "TP0070", "TP0071", "TP0099"];
+    for (code, what) in CODES {
+        let code = code.to_string();
+        assert!(
+            elsewhere.contains(&code.as_str()) || all.contains(&code),
+            "{code} ({what}) has no case"
+        );
+    }
+}
+
+#[test]
+fn other_items_and_broken_syntax() {
+    let failure = |item: &str| {
+        let tokens: TokenStream = item.parse().expect("these are tokens");
+        match compile(TokenStream::new(), tokens.clone()) {
+            Ok(_) => panic!("{item} is captured"),
+            Err(f) => {
+                assert_eq!(f.item.to_string(), tokens.to_string(), "the tokens come back");
+                f.diagnostics
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            }
+        }
+    };
+    // rustc reports syntax errors, once
+    assert_eq!(failure("fn f(x: &Tensor) -> Tensor { x + }"), "");
+    assert!(failure("fn f(&self, x: &Tensor) -> Tensor;").starts_with("[TP0008]"));
+    assert!(failure("pub struct S { x: Tensor }").starts_with("[TP0008]"));
+    assert!(failure("impl S { fn f(x: &Tensor) -> Tensor { x.relu() } }").starts_with("[TP0008]"));
+}
+
+#[test]
+fn an_attribute_with_disable_changes_nothing() {
+    let item = "fn f(#[spec(f32[2])] x: &Tensor) -> Tensor { for _ in 0..3 {} x.clone() }";
+    let failure = compile("disable".parse().unwrap(), item.parse().unwrap()).expect_err("it is left alone");
+    assert!(failure.diagnostics.is_empty());
+    let plain: TokenStream = "fn f(x: &Tensor) -> Tensor { for _ in 0..3 {} x.clone() }"
+        .parse()
+        .unwrap();
+    assert_eq!(failure.item.to_string(), plain.to_string());
+}
+
+/// Shapes of tokens that a body may have: nothing panics.
+#[test]
+fn nothing_panics() {
+    let pieces = [
+        "x",
+        "w",
+        "k",
+        "self.w",
+        "EPS",
+        "1",
+        "-1",
+        "2.5",
+        "()",
+        "(1, 2)",
+        "[x, w]",
+        "&[0, 1]",
+        "None",
+        "Some(w)",
+        "true",
+        "x.shape()",
+        "x.shape()[0]",
+        "x.dim(9)",
+        "x.chunk(0, 0)",
+        "x.chunk(3, 1)",
+        "DType::F32",
+        "DType::Foo",
+        "\"s\"",
+        "|a| a",
+        "x?",
+        "Ok(x)",
+        "f64::INFINITY",
+        "9999999999999999999999",
+        "1e999",
+        "x as f32",
+        "!x",
+        "-x",
+        "*x",
+        "x.t()",
+        "return x",
+        "{ x }",
+        "{}",
+        "x = w",
+        "k += 1",
+        "0..3",
+        "self",
+        "x[0]",
+        "k[0]",
+        "(x, w).1",
+        "k - 9",
+        "k / 0",
+    ];
+    let methods = [
+        "matmul",
+        "sum",
+        "reshape",
+        "layer_norm",
+        "linear",
+        "zeros_like",
+        "narrow",
+        "to_dtype",
+        "chunk",
+        "max",
+        "foo",
+        "clone",
+    ];
+    let run = |body: &str| {
+        let item = format!(
+            "fn f(&self, #[spec(f32[2, 3])] x: &Tensor, w: &Tensor, mut k: usize) -> Tensor {{ let a = {body}; a }}"
+        );
+        let Ok(tokens) = item.parse::<TokenStream>() else {
+            return;
+        };
+        let _ = compile(TokenStream::new(), tokens);
+    };
+    for a in pieces {
+        run(a);
+        for b in pieces.iter().step_by(3) {
+            for op in ["+", "/", "=="] {
+                run(&format!("{a} {op} {b}"));
+            }
+            run(&format!("Tensor::cat({a}, {b})"));
+            run(&format!("{a}[{b}]"));
+        }
+        for m in methods {
+            run(&format!("({a}).{m}()"));
+            run(&format!("x.{m}({a})"));
+            run(&format!("x.{m}({a}, {a})"));
+            run(&format!("x.{m}({a}, {a}, {a}, {a})"));
+        }
+    }
+    for op in tensorplay_graph::Op::ALL {
+        let n = op.row().params.len();
+        for a in pieces {
+            run(&format!("Tensor::{}({})", op.name(), vec![a; n].join(", ")));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Eager calls by operation: one match arm a row of the op table.
+
+use crate::case::{A, Case};
+use tensorplay::{Result, Tensor};
+use tensorplay_graph::{DType, Op, Scalar};
+use tensorplay_runtime::{IntoOperand, Operand};
+
+/// A right operand of either kind.
+struct Rhs<'a>(&'a A, &'a [Tensor]);
+
+impl IntoOperand for Rhs<'_> {
+    fn operand(&self) -> Operand<'_> {
+        match self.0 {
+            A::V(v) => Operand::Tensor(&self.1[*v]),
+            A::S(s) => Operand::Scalar(*s),
+            a => unreachable!("an operand is a tensor or a scalar, got {a:?}"),
+        }
+    }
+}
+
+fn tensor<'a>(a: &A, v: &'a [Tensor]) -> &'a Tensor {
+    match a {
+        A::V(i) => &v[*i],
+        a => unreachable!("not a tensor: {a:?}"),
+    }
+}
+fn opt_tensor<'a>(a: &A, v: &'a [Tensor]) -> Option<&'a Tensor> {
+    (*a != A::None).then(|| tensor(a, v))
+}
+fn tensors<'a>(a: &A, v: &'a [Tensor]) -> Vec<&'a Tensor> {
+    match a {
+        A::Vs(l) => l.iter().map(|&i| &v[i]).collect(),
+        a => unreachable!("not a list: {a:?}"),
+    }
+}
+fn scalar(a: &A) -> Scalar {
+    match a {
+        A::S(s) => *s,
+        A::I(i) => Scalar::Int(*i),
+        a => unreachable!("not a scalar: {a:?}"),
+    }
+}
+fn int(a: &A) -> i64 {
+    match a {
+        A::I(i) => *i,
+        a => unreachable!("not an integer: {a:?}"),
+    }
+}
+fn ints(a: &A) -> &[i64] {
+    match a {
+        A::Is(l) => l,
+        a => unreachable!("not a list of integers: {a:?}"),
+    }
+}
+fn dtype(a: &A) -> DType {
+    match a {
+        A::D(d) => *d,
+        a => unreachable!("not a dtype: {a:?}"),
+    }
+}
+
+macro_rules! arg {
+    (tensor $a:expr, $v:expr) => { tensor($a, $v) };
+    (opt_tensor $a:expr, $v:expr) => { opt_tensor($a, $v) };
+    (tensors $a:expr, $v:expr) => { &tensors($a, $v)[..] };
+    (operand $a:expr, $v:expr) => { Rhs($a, $v) };
+    (scalar $a:expr, $v:expr) => { scalar($a) };
+    (float $a:expr, $v:expr) => { scalar($a).to_f64() };
+    (int $a:expr, $v:expr) => { int($a) };
+    (dim $a:expr, $v:expr) => { int($a) };
+    (dims $a:expr, $v:expr) => { ints($a) };
+    (shape $a:expr, $v:expr) => { ints($a) };
+    (dtype $a:expr, $v:expr) => { dtype($a) };
+}
+macro_rules! results {
+    (one $e:expr) => { $e.map(|t| vec![t]) };
+    (list $e:expr) => { $e };
+}
+macro_rules! dispatch {
+    ($($(#[$doc:meta])* $op:ident $name:ident $twin:ident ($($p:ident: $k:ident),*)
+        => $results:ident, $shape:ident, $dtype:ident, $lower:ident $(($class:ident))?;)*) => {
+        /// Runs one call on tensors.
+        ///
+        /// # Errors
+        /// What the eager call returns.
+        pub fn call(op: Op, args: &[A], v: &[Tensor]) -> Result<Vec<Tensor>> {
+            let _ = v;
+            match op {
+                $(Op::$op => {
+                    let mut at = args.iter();
+                    $(let $p = at.next().expect("one argument a parameter");)*
+                    let _ = at;
+                    results!($results Tensor::$twin($(arg!($k $p, v)),*))
+                })*
+            }
+        }
+    };
+}
+tensorplay_graph::op_table!(dispatch);
+
+/// Runs a case op by op and returns its outputs.
+///
+/// # Errors
+/// The first failing call.
+pub fn run(case: &Case, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let mut values = inputs.to_vec();
+    for n in &case.nodes {
+        let r = call(n.op, &n.args, &values)?;
+        values.extend(r.into_iter().take(n.results));
+    }
+    Ok(case.outputs.iter().map(|&v| values[v].clone()).collect())
+}

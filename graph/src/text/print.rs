@@ -1,0 +1,194 @@
+//! The printer of the text form.
+
+use super::lex::{is_plain_ident, is_plain_name};
+use super::parse::range_text;
+use crate::{Arg, GraphModule, Node, NodeKind, Symbol, TensorType};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Prints `%0`, `[0, 2]`, `none` or a host expression.
+impl fmt::Display for Arg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Arg::Value(v) => v.fmt(f),
+            Arg::Host(e) => e.fmt(f),
+            Arg::List(l) => {
+                f.write_str("[")?;
+                commas(f, l.iter())?;
+                f.write_str("]")
+            }
+            Arg::None => f.write_str("none"),
+        }
+    }
+}
+
+/// Prints the node without its number, types and name: `matmul(%0, %1)`, `input 0`.
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            NodeKind::Input(i) => write!(f, "input {i}"),
+            NodeKind::Call(op, args) => {
+                write!(f, "{op}(")?;
+                commas(f, args.iter())?;
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+/// Prints the text form.
+impl fmt::Display for GraphModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = text_symbols(&self.symbols);
+        let implied = self.implied_inputs();
+        write!(f, "graph {}(", name(&self.name))?;
+        self.header(f, &names)?;
+        f.write_str(" {\n")?;
+        self.sections(f, &names)?;
+        for (i, node) in self.graph.nodes.iter().enumerate().skip(implied) {
+            write!(f, "  %{i} = {node}")?;
+            if node.types.is_empty() {
+                f.write_str(" : ()")?;
+            } else {
+                f.write_str(" : ")?;
+                commas(f, node.types.iter().map(|t| t.display(&names)))?;
+            }
+            let header_name = match node.kind {
+                NodeKind::Input(i) => self.input_name(i as usize),
+                NodeKind::Call(..) => "",
+            };
+            if node.name != header_name {
+                write!(f, " {:?}", node.name)?;
+            }
+            if node.location > 0
+                && let Some(l) = self.locations.get(node.location as usize).filter(|l| l.line > 0)
+            {
+                write!(f, " @{}:{}", l.line, l.column)?;
+            }
+            f.write_str("\n")?;
+        }
+        f.write_str("  return")?;
+        if !self.graph.outputs.is_empty() {
+            f.write_str(" ")?;
+            commas(f, self.graph.outputs.iter())?;
+        }
+        f.write_str("\n}\n")
+    }
+}
+
+impl GraphModule {
+    /// How many leading nodes are exactly the inputs that the header implies.
+    fn implied_inputs(&self) -> usize {
+        let implied = |i: usize| {
+            let node = self.graph.nodes.get(i)?;
+            let spec = self.specs.get(i)?.clone().unwrap_or_default();
+            let same = node.kind == NodeKind::Input(i as u32) && node.types == [spec];
+            same.then_some(())
+        };
+        (0..self.graph.inputs.len())
+            .take_while(|&i| implied(i).is_some())
+            .count()
+    }
+
+    fn input_name(&self, i: usize) -> &str {
+        let node = self
+            .graph
+            .inputs
+            .get(i)
+            .and_then(|id| self.graph.nodes.get(id.index()));
+        node.map_or("", |n| &n.name)
+    }
+
+    fn header(&self, f: &mut fmt::Formatter<'_>, names: &[Symbol]) -> fmt::Result {
+        let mut first = true;
+        let mut comma = |f: &mut fmt::Formatter<'_>| {
+            let sep = if first { "" } else { ", " };
+            first = false;
+            f.write_str(sep)
+        };
+        for i in 0..self.graph.inputs.len() {
+            comma(f)?;
+            f.write_str(&name(self.input_name(i)))?;
+            if let Some(Some(spec)) = self.specs.get(i) {
+                write!(f, ": {}", spec.display(names))?;
+            }
+        }
+        for (i, s) in self.scalars.iter().enumerate() {
+            comma(f)?;
+            write!(f, "${i} {}: {}", name(&s.name), s.ty.name())?;
+        }
+        f.write_str(")")?;
+        if !self.output_specs.is_empty() {
+            f.write_str(" -> ")?;
+            let shown = |t: &TensorType| t.display(names).to_string();
+            commas(
+                f,
+                self.output_specs
+                    .iter()
+                    .map(|s| s.as_ref().map_or("none".to_string(), shown)),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn sections(&self, f: &mut fmt::Formatter<'_>, names: &[Symbol]) -> fmt::Result {
+        let place = self.locations.first().filter(|l| l.line > 0);
+        if !self.file.is_empty() || place.is_some() {
+            write!(f, "  file {:?}", self.file)?;
+            if let Some(l) = place {
+                write!(f, " @{}:{}", l.line, l.column)?;
+            }
+            f.write_str("\n")?;
+        }
+        for (i, (s, shown)) in self.symbols.iter().zip(names).enumerate() {
+            f.write_str(if i == 0 { "  symbols " } else { ", " })?;
+            f.write_str(&shown.name)?;
+            let range = range_text(s.lo, s.hi);
+            if s.name != shown.name && s.name != range {
+                write!(f, " {:?}", s.name)?;
+            }
+            write!(f, ": {range}")?;
+        }
+        if !names.is_empty() {
+            f.write_str("\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The symbols under the names that the text form gives them: their own if it is an identifier that no
+/// other symbol has, `?i` otherwise.
+fn text_symbols(symbols: &[Symbol]) -> Vec<Symbol> {
+    let mut count: HashMap<&str, u32> = HashMap::new();
+    for s in symbols {
+        *count.entry(&s.name).or_default() += 1;
+    }
+    let unique = |s: &Symbol| is_plain_ident(&s.name) && s.name != "_" && count[s.name.as_str()] == 1;
+    let named = symbols.iter().enumerate().map(|(i, s)| Symbol {
+        name: if unique(s) {
+            s.name.clone()
+        } else {
+            format!("?{i}")
+        },
+        ..s.clone()
+    });
+    named.collect()
+}
+
+fn name(s: &str) -> String {
+    if is_plain_name(s) {
+        s.to_string()
+    } else {
+        format!("{s:?}")
+    }
+}
+
+fn commas<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: impl Iterator<Item = T>) -> fmt::Result {
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        item.fmt(f)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! The expansion of `#[compile]`.
+//!
+//! The item keeps its shape; its body becomes `{ static; if let Some(r) = static.call(..) { return r } statements }`,
+//! so rustc checks the user's own tokens, and the statements are the eager path. Locals have
+//! `Span::mixed_site`, items begin with `__tp_`, paths are absolute.
+
+use crate::twin;
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Expr, ItemFn, Path, Stmt};
+use tensorplay_capture::{Captured, Diagnostic, Failure, Param, ParamKind, Read, ReturnTree, code, line};
+use tensorplay_stax::{CompileOptions, Compiled};
+
+/// The module of the facade crate that expansions use.
+pub fn private(krate: Option<&Path>) -> TokenStream {
+    match krate {
+        Some(path) => quote!(#path::__private),
+        None => quote!(::tensorplay::__private),
+    }
+}
+
+/// Expands `#[compile(attr)] item`.
+pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
+    match tensorplay_capture::compile(attr, item) {
+        Ok(captured) => expand(captured),
+        Err(Failure {
+            mut item,
+            diagnostics,
+        }) => {
+            item.extend(diagnostics.iter().map(|d| d.to_compile_error()));
+            item
+        }
+    }
+}
+
+fn expand(c: Captured) -> TokenStream {
+    let mut options = CompileOptions::default();
+    if let Some(dtypes) = &c.options.dtypes {
+        options.dtypes.clone_from(dtypes);
+    }
+    let compiled = match tensorplay_stax::compile(&c.module, &options) {
+        Ok(compiled) => compiled,
+        Err(e) => return internal(&c.item, &e),
+    };
+    let p = private(c.options.krate.as_ref());
+    let function = function(&c.item, &compiled, &p);
+    let name = &c.item.sig.ident;
+    let (reach, before, beside) = if c.method {
+        let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
+        // a trait has no such function: rustc says so at the user's name
+        let at = Span::call_site().located_at(name.span());
+        let beside = quote_spanned! {at=>
+            #[doc(hidden)]
+            #[allow(dead_code, non_snake_case)]
+            #vis fn #meta() -> &'static #p::Function {
+                #function
+                &__TP_FUNCTION
+            }
+        };
+        (quote!(Self::#meta()), TokenStream::new(), beside)
+    } else {
+        (
+            quote!(__TP_FUNCTION),
+            function,
+            twin::twin(&c.item, c.params.len(), &p),
+        )
+    };
+    let dispatch = dispatch(&c, &reach, &p);
+    let mut item = c.item;
+    let mut stmts = Vec::with_capacity(item.block.stmts.len() + 2);
+    if !before.is_empty() {
+        stmts.push(Stmt::Item(syn::Item::Verbatim(before)));
+    }
+    stmts.push(Stmt::Expr(Expr::Verbatim(dispatch), None));
+    stmts.append(&mut item.block.stmts);
+    item.block.stmts = stmts;
+    quote!(#item #beside)
+}
+
+/// Capture has checked the graph, so a failure from here on is ours.
+fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
+    let error = Diagnostic::new(
+        code::INTERNAL,
+        &item.sig.ident,
+        format!("this function could not be compiled: {e}"),
+    )
+    .help("please report it; `#[compile(disable)]` leaves the function alone")
+    .to_compile_error();
+    quote!(#item #error)
+}
+
+/// The static that holds everything about the function.
+fn function(item: &ItemFn, compiled: &Compiled, p: &TokenStream) -> TokenStream {
+    let path = format!("::{}", item.sig.ident);
+    let line = Literal::u32_unsuffixed(line(item.sig.ident.span()));
+    let blob = Literal::byte_string(&compiled.blob);
+    let (items, table) = strips(compiled, p);
+    quote! {
+        static __TP_FUNCTION: #p::Function = {
+            #items
+            #p::Function::new(
+                ::core::concat!(::core::module_path!(), #path),
+                ::core::file!(),
+                #line,
+                #blob,
+                #table,
+            )
+        };
+    }
+}
+
+/// The items of the strips, and the table of them.
+fn strips(compiled: &Compiled, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let n = compiled.names.len();
+    if n == 0 {
+        return (TokenStream::new(), quote!(&[]));
+    }
+    let items = match compiled.strips.parse::<TokenStream>() {
+        Ok(items) => items,
+        Err(e) => {
+            let message = format!("tensorplay: the emitted kernels do not parse ({e}); please report this");
+            return (quote!(::core::compile_error!(#message);), quote!(&[]));
+        }
+    };
+    let names = compiled.names.iter().map(|n| Ident::new(n, Span::call_site()));
+    let items = quote! {
+        use #p::strip;
+        #items
+        static __TP_STRIPS: [#p::Strip; #n] = [#(#p::strip::<#names>()),*];
+    };
+    (items, quote!(&__TP_STRIPS))
+}
+
+/// `if let Some(r) = f.call(..) { return .. }`.
+fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
+    let (tensors, scalars) = arguments(c, p);
+    let local = |name: &str| Ident::new(name, Span::mixed_site());
+    let (r, o, e) = (local("r"), local("o"), local("e"));
+    let value = outputs(&c.returns, &o, &mut 0);
+    let (value, error) = if c.fallible {
+        (
+            quote!(::core::result::Result::Ok(#value)),
+            quote!(::core::result::Result::Err(::core::convert::From::from(#e))),
+        )
+    } else {
+        (value, quote!(#p::raise(#e)))
+    };
+    quote! {
+        if let ::core::option::Option::Some(#r) = #reach.call(&[#(#tensors),*], &[#(#scalars),*]) {
+            return match #r {
+                ::core::result::Result::Ok(mut #o) => #value,
+                ::core::result::Result::Err(#e) => #error,
+            };
+        }
+    }
+}
+
+fn outputs(tree: &ReturnTree, o: &Ident, next: &mut usize) -> TokenStream {
+    match tree {
+        ReturnTree::Tensor => {
+            let i = Literal::usize_unsuffixed(*next);
+            *next += 1;
+            quote!(#o.take(#i))
+        }
+        ReturnTree::Tuple(parts) => {
+            let parts: Vec<TokenStream> = parts.iter().map(|t| outputs(t, o, next)).collect();
+            quote!((#(#parts,)*))
+        }
+    }
+}
+
+/// The tensors and the numbers of a call, each in the order of the graph. An argument of another type is an error at
+/// the type, or at the field or const.
+fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
+    for Param { name, ty, kind } in &c.params {
+        let at = last_span(ty.to_token_stream()).unwrap_or(name.span());
+        let mut shown = name.clone();
+        shown.set_span(name.span().located_at(at));
+        let at = at.resolved_at(Span::mixed_site());
+        let p = &spanned(p, at);
+        match kind {
+            ParamKind::Tensor { reference: true } => tensors.push(quote_spanned!(at=> #p::witness(#shown))),
+            ParamKind::Tensor { reference: false } => tensors.push(quote_spanned!(at=> #p::witness(&#shown))),
+            ParamKind::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#shown))),
+        }
+    }
+    for read in &c.reads {
+        let (Read::Tensor(place) | Read::Host(place)) = read;
+        let at = place
+            .clone()
+            .into_iter()
+            .next()
+            .map_or_else(Span::mixed_site, |t| t.span());
+        let at = at.resolved_at(Span::mixed_site());
+        let p = &spanned(p, at);
+        match read {
+            Read::Tensor(_) => tensors.push(quote_spanned!(at=> #p::witness(&#place))),
+            Read::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
+        }
+    }
+    (tensors, scalars)
+}
+
+/// The same path at another place, where rustc reports what it does not take.
+fn spanned(p: &TokenStream, at: Span) -> TokenStream {
+    p.clone()
+        .into_iter()
+        .map(|mut t| {
+            t.set_span(at);
+            t
+        })
+        .collect()
+}
+
+/// The last token of a type names it.
+fn last_span(tokens: TokenStream) -> Option<Span> {
+    tokens.into_iter().last().map(|t| match t {
+        TokenTree::Group(g) => last_span(g.stream()).unwrap_or(g.span_close()),
+        other => other.span(),
+    })
+}

@@ -1,0 +1,151 @@
+//! Golden expansions, pretty-printed. `UPDATE_GOLDEN=1` writes them.
+//!
+//! Blobs are shown as `b".."` and hashes as zeros: what they hold has tests of its own.
+
+use crate::{expand, reach};
+use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
+use std::path::Path;
+
+fn masked(tokens: TokenStream) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|t| match t {
+            TokenTree::Group(g) => TokenTree::Group(Group::new(g.delimiter(), masked(g.stream()))),
+            TokenTree::Literal(l) if l.to_string().starts_with("b\"") => Literal::byte_string(b"..").into(),
+            TokenTree::Ident(i) => {
+                let text = i.to_string();
+                match text.strip_prefix("__tp_x_").and_then(|s| s.rsplit_once('_')) {
+                    Some((name, _)) => {
+                        Ident::new(&format!("__tp_x_{name}_0000000000000000"), i.span()).into()
+                    }
+                    None => i.into(),
+                }
+            }
+            other => other,
+        })
+        .collect()
+}
+
+fn expansion(attr: &str, item: &str) -> TokenStream {
+    // every parsed text is a file of its own, on which the hash depends
+    let expand = || {
+        masked(expand::compile(
+            attr.parse().expect("tokens"),
+            item.parse().expect("tokens"),
+        ))
+    };
+    let (once, again) = (expand(), expand());
+    assert_eq!(
+        once.to_string(),
+        again.to_string(),
+        "the same tokens give the same expansion"
+    );
+    once
+}
+
+fn check(name: &str, attr: &str, item: &str) {
+    let tokens = expansion(attr, item);
+    let method = item.contains("self") || item.contains("Self");
+    let tokens = if method {
+        quote::quote!(impl Net { #tokens })
+    } else {
+        tokens
+    };
+    let file = syn::parse2(tokens.clone()).unwrap_or_else(|e| panic!("{e}: {tokens}"));
+    let got = prettyplease::unparse(&file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/tests/expanded/{name}.txt"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &got).expect("the golden text can be written");
+    }
+    let want = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(got, want, "{name}.txt");
+}
+
+#[test]
+fn free_function() {
+    check(
+        "free_function",
+        "fullgraph",
+        "/// Documented.\n#[inline]\npub fn hidden(#[spec(f32[B, 4])] x: &Tensor, w: Tensor, scale: f32) -> Tensor {\n    let h = x.matmul(&w) * scale;\n    h.gelu()\n}",
+    );
+}
+
+#[test]
+fn fallible_function() {
+    check(
+        "fallible_function",
+        "crate = crate",
+        "fn pair(x: &Tensor) -> Result<(Tensor, (Tensor, Tensor))> {\n    let y = x.try_matmul(x)?;\n    Ok((y.t(), (x.clone(), y)))\n}",
+    );
+}
+
+#[test]
+fn method() {
+    check(
+        "method",
+        "",
+        "pub(crate) fn forward(&self, x: &Tensor) -> Tensor {\n    (x + &self.w) * self.eps + Self::SHIFT\n}",
+    );
+}
+
+#[test]
+fn failure() {
+    check(
+        "failure",
+        "fulgraph",
+        "fn broken(#[spec(f32[2])] x: &Tensor) -> Tensor {\n    for _ in 0..2 {}\n    x.relu()\n}",
+    );
+}
+
+#[test]
+fn name_of_a_standard_macro() {
+    check(
+        "name_of_a_standard_macro",
+        "",
+        "fn write(x: &Tensor) -> Tensor {\n    x.t()\n}",
+    );
+}
+
+#[test]
+fn left_alone() {
+    check(
+        "left_alone",
+        "disable",
+        "fn plain(#[spec(f32[2])] x: &Tensor) -> Tensor {\n    for _ in 0..2 {}\n    x.relu()\n}",
+    );
+}
+
+#[test]
+fn emitted_code_is_safe_and_absolute() {
+    let text = expansion("", "fn f(x: &Tensor) -> Tensor { x.exp() }").to_string();
+    assert!(!text.contains("unsafe"), "{text}");
+    assert!(text.contains(":: tensorplay :: __private"));
+}
+
+#[test]
+fn paths_are_reached_by_their_shape() {
+    let reach = |path: &str| {
+        reach::function("explain", path.parse().expect("tokens"))
+            .to_string()
+            .replace(' ', "")
+    };
+    assert_eq!(reach("f"), "::tensorplay::__private::explain(f!{@metaf})");
+    assert_eq!(
+        reach("a::b::f::<12>"),
+        "::tensorplay::__private::explain(a::b::f!{@metaa::b::f::<12>})"
+    );
+    assert_eq!(
+        reach("Net::forward"),
+        "::tensorplay::__private::explain(Net::__tp_meta_forward())"
+    );
+    assert_eq!(
+        reach("a::Net::<3>::forward"),
+        "::tensorplay::__private::explain(a::Net::<3>::__tp_meta_forward())"
+    );
+    assert_eq!(
+        reach("<a::Net>::forward"),
+        "::tensorplay::__private::explain(<a::Net>::__tp_meta_forward())"
+    );
+    assert!(reach("1+2").starts_with("::core::compile_error!"));
+    assert!(reach("").starts_with("::core::compile_error!"));
+}

@@ -1,0 +1,6 @@
+//! `tensorplay::compiler`: what compiled functions do, and did.
+
+pub use crate::dispatch::counters::{Counters, counters};
+pub use crate::dispatch::explain::{Break, Calls, Entry, Explanation, Graphs, Guard, GuardChain, Kernel};
+pub use crate::dispatch::{disable_capture, is_compiling, reset};
+pub use crate::plan::{Fallback, StepCounts};

@@ -1,0 +1,299 @@
+//! `explain!`: what a compiled function is, and where its calls went.
+
+use super::Function;
+use crate::Result;
+use crate::plan::{Fallback, StepCounts};
+use std::fmt;
+use tensorplay_graph::{DType, GraphModule};
+use tensorplay_stax::emit;
+
+/// A condition on the arguments of a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Guard {
+    /// The condition, as source text.
+    pub source: String,
+}
+
+/// The guards of one path.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GuardChain {
+    guards: Vec<Guard>,
+}
+
+impl GuardChain {
+    /// The guards in order.
+    pub fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// All guards as one condition.
+    pub fn source(&self) -> String {
+        self.guards.iter().map(|g| g.source.as_str()).collect::<Vec<_>>().join(" && ")
+    }
+}
+
+impl fmt::Display for GuardChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source())
+    }
+}
+
+/// A key pattern for which plans were bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The pattern: `x: f32[B, 64]`.
+    pub pattern: String,
+    /// Plans bound for it since the start or the last reset.
+    pub binds: u64,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bound)", self.pattern, self.binds)
+    }
+}
+
+/// An emitted kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// `file:line: source`.
+    pub source: String,
+    /// The dtypes of the function's tensor inputs for which it was emitted.
+    pub inputs: Vec<DType>,
+    /// The kernel IR.
+    pub ir: String,
+    /// The emitted Rust.
+    pub rust: String,
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.rust)
+    }
+}
+
+/// A place where capture stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Break {
+    /// The source file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The construct that capture does not hold.
+    pub reason: String,
+}
+
+impl fmt::Display for Break {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl fmt::Display for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.group, self.reason)
+    }
+}
+
+/// What the calls of one function did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Calls {
+    /// Calls that ran a plan.
+    pub dispatched: u64,
+    /// Calls that bound a plan first.
+    pub bound: u64,
+    /// Calls that returned an error.
+    pub errors: u64,
+    /// What the plans ran.
+    pub steps: StepCounts,
+}
+
+/// Everything about a compiled function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Explanation {
+    /// The function's path.
+    pub path: String,
+    /// The source file.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// The captured graphs, one a path.
+    pub graphs: Vec<GraphModule>,
+    /// The guards, one chain a path.
+    pub guards: Vec<GuardChain>,
+    /// Key patterns for which plans exist.
+    pub entries: Vec<Entry>,
+    /// Emitted kernels.
+    pub kernels: Vec<Kernel>,
+    /// Graph breaks.
+    pub breaks: Vec<Break>,
+    /// Groups of the present plans that run otherwise than on an emitted kernel.
+    pub fallbacks: Vec<Fallback>,
+    /// What the calls did.
+    pub calls: Calls,
+    /// Bytes of arena that the largest present plan uses.
+    pub memory: usize,
+}
+
+/// The explanation behind `explain!`.
+#[doc(hidden)]
+#[track_caller]
+pub fn explain(f: &'static Function) -> Explanation {
+    match try_explain(f) {
+        Ok(e) => e,
+        Err(e) => e.raise(),
+    }
+}
+
+fn try_explain(f: &'static Function) -> Result<Explanation> {
+    let state = f.state()?;
+    let blob = &state.blob;
+    let mut kernels = Vec::new();
+    for instance in &blob.instances {
+        for (lowered, _) in instance.kernels.iter().flatten() {
+            let k = &lowered.kernel;
+            kernels.push(Kernel {
+                name: k.name.clone(),
+                source: k.source.clone(),
+                inputs: instance.inputs.clone(),
+                ir: emit::tile::kernel(k),
+                rust: k.maps().map(|m| emit::rust::strip(&m.program, &k.source)).collect(),
+            });
+        }
+    }
+    let table = state.table.load();
+    let mut fallbacks: Vec<Fallback> = Vec::new();
+    for f in table.iter().flat_map(|b| &b.plan.fallbacks) {
+        if !fallbacks.contains(f) {
+            fallbacks.push(f.clone());
+        }
+    }
+    let totals = state.totals();
+    Ok(Explanation {
+        path: f.path().into(),
+        file: f.file().into(),
+        line: f.line(),
+        graphs: vec![blob.source.clone()],
+        guards: vec![guards(&blob.source, &state.key_params)],
+        entries: state.entries().into_iter().map(|e| Entry { pattern: e.pattern, binds: e.binds }).collect(),
+        kernels,
+        breaks: Vec::new(),
+        fallbacks,
+        calls: Calls {
+            dispatched: totals.calls,
+            bound: state.misses.get(),
+            errors: state.errors.get(),
+            steps: totals.counts,
+        },
+        memory: table.iter().map(|b| b.plan.arena).max().unwrap_or(0),
+    })
+}
+
+/// What the signature promises and what capture read: the conditions under which the one path runs.
+fn guards(module: &GraphModule, key_params: &[bool]) -> GuardChain {
+    let mut guards = Vec::new();
+    for (i, &id) in module.graph.inputs.iter().enumerate() {
+        let name = &module.graph.node(id).name;
+        let Some(Some(spec)) = module.specs.get(i) else { continue };
+        if let Some(d) = spec.dtype {
+            guards.push(Guard { source: format!("{name}.dtype() == DType::{d:?}") });
+        }
+        for (d, dim) in spec.shape.iter().flatten().enumerate() {
+            if let Some(n) = dim.known() {
+                guards.push(Guard { source: format!("{name}.dim({d}) == {n}") });
+            }
+        }
+        if let Some(s) = &spec.shape {
+            guards.push(Guard { source: format!("{name}.rank() == {}", s.len()) });
+        }
+    }
+    for (s, key) in module.scalars.iter().zip(key_params) {
+        if *key {
+            guards.push(Guard { source: format!("{}: {} is part of the key", s.name, s.ty.name()) });
+        }
+    }
+    GuardChain { guards }
+}
+
+/// The graphs of a function: derefs to the first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Graphs(Vec<GraphModule>);
+
+impl Graphs {
+    /// How many paths the function has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none; never true for a compiled function.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The graphs in source order.
+    pub fn iter(&self) -> std::slice::Iter<'_, GraphModule> {
+        self.0.iter()
+    }
+}
+
+impl std::ops::Deref for Graphs {
+    type Target = GraphModule;
+    fn deref(&self) -> &GraphModule {
+        &self.0[0]
+    }
+}
+
+impl std::ops::Index<usize> for Graphs {
+    type Output = GraphModule;
+    fn index(&self, i: usize) -> &GraphModule {
+        &self.0[i]
+    }
+}
+
+/// The graphs behind `graph!`.
+#[doc(hidden)]
+#[track_caller]
+pub fn graphs(f: &'static Function) -> Graphs {
+    Graphs(explain(f).graphs)
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} at {}:{}", self.path, self.file, self.line)?;
+        for (i, g) in self.graphs.iter().enumerate() {
+            writeln!(f, "\ngraph {i}:\n{g}")?;
+        }
+        writeln!(f, "kernels:")?;
+        for k in &self.kernels {
+            let dtypes: Vec<&str> = k.inputs.iter().map(|d| d.name()).collect();
+            writeln!(f, "  {} for ({}) from {}", k.name, dtypes.join(", "), k.source)?;
+        }
+        writeln!(f, "guards:")?;
+        for g in &self.guards {
+            let source = g.source();
+            writeln!(f, "  {}", if source.is_empty() { "none" } else { &source })?;
+        }
+        writeln!(f, "entries:")?;
+        for e in &self.entries {
+            writeln!(f, "  {e}")?;
+        }
+        if !self.breaks.is_empty() {
+            writeln!(f, "breaks:")?;
+            self.breaks.iter().try_for_each(|b| writeln!(f, "  {b}"))?;
+        }
+        if !self.fallbacks.is_empty() {
+            writeln!(f, "fallbacks:")?;
+            self.fallbacks.iter().try_for_each(|b| writeln!(f, "  {b}"))?;
+        }
+        let c = &self.calls;
+        let s = &c.steps;
+        writeln!(
+            f,
+            "calls: {} dispatched, {} of them bound first, {} errors; ran {} emitted kernels, {} on the tile VM, {} products, {} copies, {} ops",
+            c.dispatched, c.bound, c.errors, s.emitted, s.tile, s.contractions, s.copies, s.ops
+        )?;
+        write!(f, "memory: {} bytes of arena", self.memory)
+    }
+}

@@ -1,0 +1,380 @@
+//! `Function`: what a compiled function is in the binary, and its table at run time.
+
+use super::counters::{self, Sharded};
+use super::key::Key;
+use super::mode::{self, Mode};
+use crate::kernels::strip::Strip;
+use crate::plan::bind::{Kernels, Meta, bind, key_params};
+use crate::plan::{Plan, Results};
+use crate::{DType, Error, Result, Tensor, is_grad_enabled};
+use arc_swap::ArcSwap;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tensorplay_graph::{Dim, GraphModule, Host, Symbol};
+use tensorplay_stax::blob::Blob;
+
+/// Plans kept by an entry; the least recently used goes first.
+const PLANS_PER_ENTRY: usize = 16;
+
+/// A scalar argument.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostArg(Host);
+
+macro_rules! host_arg {
+    ($($t:ty => |$v:ident| $e:expr;)*) => {$(
+        impl From<$t> for HostArg {
+            #[inline]
+            fn from($v: $t) -> HostArg { HostArg($e) }
+        }
+        impl From<&$t> for HostArg {
+            #[inline]
+            fn from(v: &$t) -> HostArg { HostArg::from(*v) }
+        }
+    )*};
+}
+host_arg! {
+    usize => |v| Host::Int(i64::try_from(v).unwrap_or(i64::MAX));
+    isize => |v| Host::Int(v as i64);
+    i64 => |v| Host::Int(v);
+    i32 => |v| Host::Int(i64::from(v));
+    u8 => |v| Host::Int(i64::from(v));
+    f32 => |v| Host::Float(f64::from(v));
+    f64 => |v| Host::Float(v);
+    bool => |v| Host::Bool(v);
+    DType => |v| Host::DType(v);
+}
+
+/// The results of a dispatched call, taken one by one.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Outputs(SmallVec<[Option<Tensor>; 2]>);
+
+impl Outputs {
+    /// Result `i`; each is taken once.
+    #[track_caller]
+    pub fn take(&mut self, i: usize) -> Tensor {
+        match self.0.get_mut(i).and_then(Option::take) {
+            Some(t) => t,
+            None => Error::msg(format!("a compiled function has no result {i}")).raise(),
+        }
+    }
+}
+
+/// A compiled function: its place in the source, its blob, its strips, its table.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Function {
+    path: &'static str,
+    file: &'static str,
+    line: u32,
+    blob: &'static [u8],
+    strips: &'static [Strip],
+    state: OnceLock<std::result::Result<State, String>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub blob: Blob,
+    pub key_params: Vec<bool>,
+    pub table: ArcSwap<Vec<Arc<Bound>>>,
+    pub entries: Mutex<Vec<EntryState>>,
+    /// Grows with every bind; a plan remembers the last one during which it ran.
+    epoch: AtomicU64,
+    pub errors: Sharded,
+    pub misses: Sharded,
+    /// What plans that were dropped had done.
+    pub retired: Mutex<Totals>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct EntryState {
+    pub pattern: String,
+    pub binds: u64,
+}
+
+/// Counts summed over plans.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub calls: u64,
+    pub counts: crate::plan::StepCounts,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, bound: &Bound) {
+        let n = bound.runs.get();
+        let c = bound.plan.counts;
+        self.calls += n;
+        let t = &mut self.counts;
+        t.emitted += n * c.emitted;
+        t.tile += n * c.tile;
+        t.contractions += n * c.contractions;
+        t.copies += n * c.copies;
+        t.ops += n * c.ops;
+        t.splits += n * c.splits;
+    }
+}
+
+/// A plan in the table.
+#[derive(Debug)]
+pub(super) struct Bound {
+    pub key: Key,
+    pub plan: Plan,
+    pub entry: usize,
+    pub runs: Sharded,
+    seen: AtomicU64,
+}
+
+fn kernels() -> Kernels {
+    static KERNELS: OnceLock<Kernels> = OnceLock::new();
+    *KERNELS.get_or_init(|| match std::env::var("TENSORPLAY_KERNELS").as_deref() {
+        Ok("emitted") => Kernels::Emitted,
+        Ok("tile") => Kernels::Tile,
+        Ok(other) if !other.is_empty() => {
+            log::warn!("TENSORPLAY_KERNELS={other} is not `emitted` or `tile`; any kernel may run");
+            Kernels::Any
+        }
+        _ => Kernels::Any,
+    })
+}
+
+/// Every compiled function that was reached so far.
+static FUNCTIONS: Mutex<Vec<&'static Function>> = Mutex::new(Vec::new());
+
+/// Empties the tables of all compiled functions; counters stay.
+pub fn reset() {
+    let functions = lock(&FUNCTIONS).clone();
+    functions.iter().for_each(|f| f.clear());
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Function {
+    /// The record that `#[compile]` emits.
+    pub const fn new(
+        path: &'static str,
+        file: &'static str,
+        line: u32,
+        blob: &'static [u8],
+        strips: &'static [Strip],
+    ) -> Function {
+        Function { path, file, line, blob, strips, state: OnceLock::new() }
+    }
+
+    /// The function's path.
+    pub fn path(&self) -> &'static str {
+        self.path
+    }
+
+    /// The source file.
+    pub fn file(&self) -> &'static str {
+        self.file
+    }
+
+    /// The line of the function.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    pub(super) fn state(&'static self) -> Result<&'static State> {
+        let state = self.state.get_or_init(|| {
+            lock(&FUNCTIONS).push(self);
+            let blob = Blob::decode(self.blob).map_err(|e| e.to_string())?;
+            for (program, strip) in blob.instances.iter().flat_map(|i| i.programs()).zip(self.strips) {
+                if !strip.fits(program.0) {
+                    return Err(format!("strip `{}` does not fit its program", strip.name()));
+                }
+            }
+            counters::CAPTURES.add(1);
+            let key_params = key_params(&blob.module.graph, blob.module.scalars.len());
+            Ok(State {
+                blob,
+                key_params,
+                table: ArcSwap::from_pointee(Vec::new()),
+                entries: Mutex::new(Vec::new()),
+                epoch: AtomicU64::new(0),
+                errors: Sharded::new(),
+                misses: Sharded::new(),
+                retired: Mutex::new(Totals::default()),
+            })
+        });
+        state.as_ref().map_err(|m| Error::GraphCapture(format!("`{}`: {m}", self.path)))
+    }
+
+    /// Runs the compiled form; `None` where the plain body should run instead.
+    #[inline]
+    pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
+        match mode::current() {
+            Mode::Run => {}
+            Mode::Disabled => return None,
+            Mode::Probe => return Some(Ok(self.fabricate())),
+        }
+        Some(self.run(tensors, scalars).map(|r| Outputs(r.into_iter().map(Some).collect())))
+    }
+
+    fn fabricate(&'static self) -> Outputs {
+        mode::record(self);
+        let n = self.state().map_or(0, |s| s.blob.module.graph.outputs.len());
+        let empty = || Tensor::from_slice::<f32>(&[], 0);
+        Outputs((0..n).map(|_| Some(empty())).collect())
+    }
+
+    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Results> {
+        let state = self.state()?;
+        let scalars: SmallVec<[Host; 4]> = scalars.iter().map(|a| a.0).collect();
+        let bound = match state.find(tensors, &scalars) {
+            Some(bound) => {
+                counters::HITS.add(1);
+                bound
+            }
+            None => self.bind(state, tensors, &scalars)?,
+        };
+        bound.runs.add(1);
+        let c = &bound.plan.counts;
+        counters::EMITTED.add(c.emitted);
+        if c.tile > 0 {
+            counters::TILE.add(c.tile);
+        }
+        bound.plan.run(tensors, &scalars).inspect_err(|_| state.errors.add(1))
+    }
+
+    /// The guard check and plan look-up of a call, without running it.
+    #[doc(hidden)]
+    pub fn look_up(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> bool {
+        let scalars: SmallVec<[Host; 4]> = scalars.iter().map(|a| a.0).collect();
+        self.state().is_ok_and(|s| s.find(tensors, &scalars).is_some())
+    }
+
+    #[cold]
+    fn bind(&'static self, state: &State, tensors: &[&Tensor], scalars: &[Host]) -> Result<Arc<Bound>> {
+        let mut entries = lock(&state.entries);
+        if let Some(bound) = state.find(tensors, scalars) {
+            counters::HITS.add(1);
+            return Ok(bound);
+        }
+        counters::MISSES.add(1);
+        state.misses.add(1);
+        let key = Key::of(tensors, scalars, &state.key_params);
+        let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+        let plan = bind(&state.blob, self.strips, &metas, &key.scalars, kernels())
+            .inspect_err(|_| state.errors.add(1))?;
+        counters::BINDS.add(1);
+        counters::FALLBACKS.add(plan.fallbacks.len() as u64);
+        for f in &plan.fallbacks {
+            log::debug!("{}: group `{}` falls back: {}", self.path, f.group, f.reason);
+        }
+        let pattern = pattern(&state.blob.module, &key);
+        let entry = entries.iter().position(|e| e.pattern == pattern).unwrap_or_else(|| {
+            entries.push(EntryState { pattern, binds: 0 });
+            entries.len() - 1
+        });
+        entries[entry].binds += 1;
+        let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
+        let bound = Arc::new(Bound { key, plan, entry, runs: Sharded::new(), seen: AtomicU64::new(epoch) });
+        let old = state.table.load();
+        let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
+        plans.push(bound.clone());
+        plans.extend(old.iter().cloned());
+        if plans.iter().filter(|p| p.entry == entry).count() > PLANS_PER_ENTRY {
+            let coldest = plans
+                .iter()
+                .enumerate()
+                .skip(1)
+                .filter(|(_, p)| p.entry == entry)
+                .min_by_key(|(i, p)| (p.seen.load(Relaxed), std::cmp::Reverse(*i)))
+                .map(|(i, _)| i);
+            if let Some(i) = coldest {
+                counters::EVICTIONS.add(1);
+                lock(&state.retired).add(&plans.remove(i));
+            }
+        }
+        state.table.store(Arc::new(plans));
+        Ok(bound)
+    }
+
+    /// Forgets all plans and entries.
+    fn clear(&self) {
+        if let Some(Ok(state)) = self.state.get() {
+            let mut entries = lock(&state.entries);
+            let mut retired = lock(&state.retired);
+            state.table.load().iter().for_each(|b| retired.add(b));
+            state.table.store(Arc::new(Vec::new()));
+            entries.clear();
+        }
+    }
+}
+
+impl State {
+    #[inline]
+    fn find(&self, tensors: &[&Tensor], scalars: &[Host]) -> Option<Arc<Bound>> {
+        let grad = is_grad_enabled();
+        let table = self.table.load();
+        let bound = table.iter().find(|b| b.key.fits(tensors, scalars, grad))?;
+        let epoch = self.epoch.load(Relaxed);
+        if bound.seen.load(Relaxed) != epoch {
+            bound.seen.store(epoch, Relaxed);
+        }
+        Some(bound.clone())
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let mut t = *lock(&self.retired);
+        self.table.load().iter().for_each(|b| t.add(b));
+        t
+    }
+
+    pub(super) fn entries(&self) -> Vec<EntryState> {
+        lock(&self.entries).clone()
+    }
+}
+
+/// The key pattern of an entry: `x: f32[B, 64]`, with classes 0, 1 and symbol for named dims.
+fn pattern(module: &GraphModule, key: &Key) -> String {
+    let mut parts = Vec::new();
+    for (i, t) in key.tensors.iter().enumerate() {
+        let name = &module.graph.node(module.graph.inputs[i]).name;
+        let spec = module.specs.get(i).and_then(Option::as_ref).and_then(|s| s.shape.as_ref());
+        let dims: Vec<String> = t
+            .shape
+            .iter()
+            .enumerate()
+            .map(|(d, &n)| match spec.and_then(|s| s.get(d)) {
+                Some(Dim::Symbol(s)) if n > 1 => symbol(&module.symbols, *s),
+                _ => n.to_string(),
+            })
+            .collect();
+        let layout = layout_class(&t.shape, &t.strides);
+        let grad = if t.requires_grad { " requires_grad" } else { "" };
+        parts.push(format!("{name}: {}[{}]{layout}{grad}", t.dtype, dims.join(", ")));
+    }
+    for (s, v) in module.scalars.iter().zip(&key.scalars) {
+        if let Some(v) = v {
+            parts.push(format!("{} == {}", s.name, tensorplay_graph::Expr::Literal(*v)));
+        }
+    }
+    if !key.grad {
+        parts.push("no_grad".into());
+    }
+    parts.join(", ")
+}
+
+fn symbol(symbols: &[Symbol], i: u32) -> String {
+    symbols.get(i as usize).map_or_else(|| "_".into(), |s| s.name.clone())
+}
+
+/// Contiguous, dense permuted, inner-strided or broadcast.
+fn layout_class(shape: &[usize], strides: &[usize]) -> &'static str {
+    let Ok(l) = crate::layout::Layout::new(shape.into(), strides.into(), 0) else { return "" };
+    if l.is_contiguous() {
+        ""
+    } else if shape.iter().zip(strides).any(|(&n, &s)| n > 1 && s == 0) {
+        " broadcast"
+    } else if l.is_dense() {
+        " permuted"
+    } else {
+        " strided"
+    }
+}

@@ -1,0 +1,64 @@
+//! Keys: what a plan was bound to, compared with what a call brings.
+
+use crate::layout::Sizes;
+use crate::{DType, Device, Tensor, is_grad_enabled};
+use smallvec::SmallVec;
+use tensorplay_graph::Host;
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct TensorKey {
+    pub dtype: DType,
+    pub device: Device,
+    pub requires_grad: bool,
+    pub shape: Sizes,
+    pub strides: Sizes,
+}
+
+impl TensorKey {
+    pub(super) fn of(t: &Tensor) -> TensorKey {
+        TensorKey {
+            dtype: t.dtype(),
+            device: t.device(),
+            requires_grad: t.requires_grad(),
+            shape: t.shape().into(),
+            strides: t.strides().into(),
+        }
+    }
+
+    #[inline]
+    fn fits(&self, t: &Tensor) -> bool {
+        self.dtype == t.dtype()
+            && self.shape[..] == *t.shape()
+            && self.strides[..] == *t.strides()
+            && self.requires_grad == t.requires_grad()
+            && self.device == t.device()
+    }
+}
+
+/// Everything that a bound plan depends on.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Key {
+    pub tensors: SmallVec<[TensorKey; 4]>,
+    /// The values of the parameters that are sizes; `None` for kernel arguments.
+    pub scalars: SmallVec<[Option<Host>; 2]>,
+    pub grad: bool,
+}
+
+impl Key {
+    pub(super) fn of(tensors: &[&Tensor], scalars: &[Host], key_params: &[bool]) -> Key {
+        let in_key = |(h, k): (&Host, &bool)| k.then_some(*h);
+        Key {
+            tensors: tensors.iter().map(|t| TensorKey::of(t)).collect(),
+            scalars: scalars.iter().zip(key_params).map(in_key).collect(),
+            grad: is_grad_enabled(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool) -> bool {
+        self.tensors.len() == tensors.len()
+            && self.tensors.iter().zip(tensors).all(|(k, t)| k.fits(t))
+            && self.scalars.iter().zip(scalars).all(|(k, h)| k.is_none_or(|k| k == *h))
+            && self.grad == grad
+    }
+}

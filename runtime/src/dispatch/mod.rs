@@ -1,0 +1,17 @@
+//! Dispatch: from a call of a compiled function to a plan.
+//!
+//! Problem: a call must find its kernels in tens of nanoseconds, from any thread, for any sizes.
+//! Method: each compiled function owns a [`Function`] in its binary. Its table is an immutable
+//! snapshot of bound plans; a call compares the metadata of its arguments with each plan's key and runs the
+//! first that fits. A miss binds under a lock and publishes a new snapshot.
+//! Invariants: the hit path takes no lock and writes only counters of its own shard; first calls from many
+//! threads bind once; a failed bind or a panicking kernel leaves the table as it was.
+
+pub mod counters;
+pub mod explain;
+mod function;
+mod key;
+mod mode;
+
+pub use function::{Function, HostArg, Outputs, reset};
+pub use mode::{disable_capture, is_compiling, probe};

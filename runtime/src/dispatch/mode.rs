@@ -1,0 +1,71 @@
+//! What compiled functions do on this thread: run, step aside, or name themselves.
+
+use super::Function;
+use std::cell::Cell;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Run,
+    /// Plain bodies run, as if nothing were compiled.
+    Disabled,
+    /// Calls record which function they reached and return empty tensors.
+    Probe,
+}
+
+thread_local! {
+    static MODE: Cell<Mode> = const { Cell::new(Mode::Run) };
+    static FOUND: Cell<Option<&'static Function>> = const { Cell::new(None) };
+}
+
+struct Restore(Mode);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        MODE.set(self.0);
+    }
+}
+
+fn with<R>(mode: Mode, f: impl FnOnce() -> R) -> R {
+    let _restore = Restore(MODE.replace(mode));
+    f()
+}
+
+#[inline]
+pub(super) fn current() -> Mode {
+    MODE.get()
+}
+
+pub(super) fn record(f: &'static Function) {
+    FOUND.with(|found| {
+        if found.get().is_none() {
+            found.set(Some(f));
+        }
+    });
+}
+
+/// Runs `f` with every compiled function on this thread replaced by its plain body.
+///
+/// ```
+/// use tensorplay_runtime::{Tensor, dispatch::disable_capture};
+/// let y = disable_capture(|| Tensor::from_slice(&[1.0f32, 4.0], 2).sqrt());
+/// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
+/// ```
+pub fn disable_capture<R>(f: impl FnOnce() -> R) -> R {
+    with(Mode::Disabled, f)
+}
+
+/// Whether the code is being captured: always false where it runs as plain Rust.
+pub fn is_compiling() -> bool {
+    false
+}
+
+/// The compiled function that `call` reaches first. Bodies do not run.
+#[doc(hidden)]
+pub fn probe(call: impl FnOnce()) -> &'static Function {
+    FOUND.set(None);
+    with(Mode::Probe, call);
+    match FOUND.take() {
+        Some(f) => f,
+        None => crate::Error::GraphCapture("the path does not name a compiled function".into()).raise(),
+    }
+}

@@ -1,0 +1,188 @@
+//! Sum, sum of squares, maximum and minimum of f32 and f64 chunks, on explicit vectors.
+//!
+//! f32 sums run in blocks of [`BLOCK`] elements over `K` vector accumulators, whose lanes are then added in f64:
+//! the error of a block is that of a few dozen additions, and that of a row is one rounding at its end.
+//! Maxima track NaN beside the comparison, with one compare for two vectors.
+
+use super::vector::{Array, Vector};
+use super::Acc;
+
+/// Elements whose partial sums stay in the element type.
+pub(super) const BLOCK: usize = 4096;
+/// Accumulators.
+const K: usize = 8;
+
+/// Calls `step(k, vector)` for all vectors of `p[..n]`; the tail is filled with `fill`.
+macro_rules! sweep {
+    ($v:ty, $p:expr, $n:expr, $fill:expr, |$k:ident, $x:ident| $step:expr) => {{
+        let (p, n) = ($p, $n);
+        let mut i = 0;
+        while i + K * <$v>::LANES <= n {
+            let mut $k = 0;
+            while $k < K {
+                let $x = <$v>::load(p.add(i + $k * <$v>::LANES));
+                $step;
+                $k += 1;
+            }
+            i += K * <$v>::LANES;
+        }
+        let $k = 0;
+        while i + <$v>::LANES <= n {
+            let $x = <$v>::load(p.add(i));
+            $step;
+            i += <$v>::LANES;
+        }
+        if i < n {
+            let $x = <$v>::tail(p.add(i), n - i, $fill);
+            $step;
+        }
+    }};
+}
+
+/// Adds the lanes of the accumulators in f64.
+#[inline(always)]
+unsafe fn total<V: Vector>(a: [V; K]) -> f64 {
+    // SAFETY: the features are the caller's.
+    unsafe {
+        let v = a[0].add(a[4]).add(a[2].add(a[6])).add(a[1].add(a[5]).add(a[3].add(a[7])));
+        v.total()
+    }
+}
+
+#[inline(always)]
+unsafe fn sum<V: Vector<Elem: Zero>>(p: *const u8, n: usize, acc: &mut Acc) {
+    // SAFETY: the contract of `ChunkFn`.
+    unsafe {
+        let (p, zero) = (p.cast::<V::Elem>(), V::Elem::ZERO);
+        let mut at = 0;
+        while at < n {
+            let m = (n - at).min(BLOCK);
+            let mut a = [V::splat(zero); K];
+            sweep!(V, p.add(at), m, zero, |k, x| a[k] = a[k].add(x));
+            acc.f += total(a);
+            at += m;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn sum_squares<V: Vector<Elem: Zero>>(p: *const u8, n: usize, center: f64, acc: &mut Acc) {
+    // SAFETY: the contract of `ChunkFn`.
+    unsafe {
+        let (p, c) = (p.cast::<V::Elem>(), V::Elem::from_f64(center));
+        let vc = V::splat(c);
+        let mut at = 0;
+        while at < n {
+            let m = (n - at).min(BLOCK);
+            let mut a = [V::splat(V::Elem::ZERO); K];
+            sweep!(V, p.add(at), m, c, |k, x| a[k] = x.sub(vc).square_add(a[k]));
+            acc.f += total(a);
+            at += m;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn extreme<V: Vector<Elem: Zero>, const MAX: bool>(p: *const u8, n: usize, acc: &mut Acc) {
+    // SAFETY: the contract of `ChunkFn`.
+    unsafe {
+        let p = p.cast::<V::Elem>();
+        let worst = V::Elem::from_f64(if MAX { f64::NEG_INFINITY } else { f64::INFINITY });
+        let pick = |a: V, x: V| if MAX { a.max(x) } else { a.min(x) };
+        let (mut a, mut o) = ([V::splat(worst); K], [V::ordered(); K / 2]);
+        let mut i = 0;
+        while i + K * V::LANES <= n {
+            let mut k = 0;
+            while k < K {
+                let x = V::load(p.add(i + k * V::LANES));
+                let y = V::load(p.add(i + (k + 1) * V::LANES));
+                a[k] = pick(a[k], x);
+                a[k + 1] = pick(a[k + 1], y);
+                o[k / 2] = V::order(o[k / 2], x, y);
+                k += 2;
+            }
+            i += K * V::LANES;
+        }
+        while i < n {
+            let m = n - i;
+            let x = if m >= V::LANES { V::load(p.add(i)) } else { V::tail(p.add(i), m, worst) };
+            a[0] = pick(a[0], x);
+            o[0] = V::order(o[0], x, x);
+            i += V::LANES;
+        }
+        let ordered = V::all_ordered(o[0]) & V::all_ordered(o[1]) & V::all_ordered(o[2]) & V::all_ordered(o[3]);
+        if !ordered || acc.f.is_nan() {
+            acc.f = f64::NAN;
+            return;
+        }
+        let b = [pick(a[0], a[4]), pick(a[1], a[5]), pick(a[2], a[6]), pick(a[3], a[7])];
+        let v = pick(pick(b[0], b[2]), pick(b[1], b[3]));
+        acc.f = if MAX { acc.f.max(v.largest()) } else { acc.f.min(v.smallest()) };
+    }
+}
+
+/// The constants of an element type.
+pub(super) trait Zero: Copy {
+    const ZERO: Self;
+    fn from_f64(v: f64) -> Self;
+}
+impl Zero for f32 {
+    const ZERO: f32 = 0.0;
+    #[inline(always)]
+    fn from_f64(v: f64) -> f32 {
+        v as f32
+    }
+}
+impl Zero for f64 {
+    const ZERO: f64 = 0.0;
+    #[inline(always)]
+    fn from_f64(v: f64) -> f64 {
+        v
+    }
+}
+
+macro_rules! instances {
+    ($($feature:literal)? $name:ident, $f32:ty, $f64:ty) => {
+        pub(super) mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unused_imports)]
+            use std::arch::x86_64::*;
+            macro_rules! function {
+                ($fun:ident, |$p:ident, $n:ident, $c:ident, $acc:ident| $body:expr) => {
+                    $(#[target_feature(enable = $feature)])?
+                    pub(in super::super) unsafe fn $fun($p: *const u8, $n: usize, _base: i64, $c: f64, $acc: &mut Acc) {
+                        // SAFETY: the contract of `ChunkFn`; the features are those of this function.
+                        unsafe { $body }
+                    }
+                };
+            }
+            function!(sum_f32, |p, n, _c, acc| sum::<$f32>(p, n, acc));
+            function!(sum_f64, |p, n, _c, acc| sum::<$f64>(p, n, acc));
+            function!(squares_f32, |p, n, c, acc| sum_squares::<$f32>(p, n, c, acc));
+            function!(squares_f64, |p, n, c, acc| sum_squares::<$f64>(p, n, c, acc));
+            function!(max_f32, |p, n, _c, acc| extreme::<$f32, true>(p, n, acc));
+            function!(max_f64, |p, n, _c, acc| extreme::<$f64, true>(p, n, acc));
+            function!(min_f32, |p, n, _c, acc| extreme::<$f32, false>(p, n, acc));
+            function!(min_f64, |p, n, _c, acc| extreme::<$f64, false>(p, n, acc));
+        }
+    };
+}
+instances!(portable, Array<f32>, Array<f64>);
+#[cfg(target_arch = "x86_64")]
+instances!("avx2,fma" avx2, __m256, __m256d);
+#[cfg(target_arch = "x86_64")]
+instances!("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma" avx512, __m512, __m512d);
+
+/// The three instances of a function.
+macro_rules! table {
+    ($fun:ident) => {{
+        #[cfg(target_arch = "x86_64")]
+        let t: [ChunkFn; 3] = [float::portable::$fun, float::avx2::$fun, float::avx512::$fun];
+        #[cfg(not(target_arch = "x86_64"))]
+        let t: [ChunkFn; 3] = [float::portable::$fun; 3];
+        t
+    }};
+}
+pub(super) use table;

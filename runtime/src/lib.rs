@@ -1,0 +1,33 @@
+//! Tensors, kernels and dispatch of tensorplay.
+
+pub mod compiler;
+mod device;
+pub mod dispatch;
+mod element;
+mod error;
+mod grad_mode;
+pub mod graph_api;
+pub mod kernels;
+pub mod lane;
+pub mod layout;
+mod ops;
+mod plan;
+#[doc(hidden)]
+pub mod private;
+pub mod random;
+pub mod safetensors;
+mod shape;
+pub mod storage;
+mod tensor;
+
+pub use device::Device;
+pub use element::Element;
+pub use error::{Error, Result};
+pub use grad_mode::{is_grad_enabled, no_grad};
+#[doc(hidden)]
+pub use private as __private;
+pub use random::manual_seed;
+pub use shape::{Dim, Dims, Shape};
+pub use tensor::operators::{IntoOperand, Operand};
+pub use tensor::{StorageRef, Tensor, Update};
+pub use tensorplay_graph::{DType, Scalar};

@@ -1,0 +1,256 @@
+//! Execution: walks a plan's steps over the memory of one call.
+
+use super::{Buffer, CallScalars, KernelStep, Param, Plan, Results, Step, check, reserve};
+use crate::kernels::gemm;
+use crate::kernels::nest::Code;
+use crate::layout::Layout;
+use crate::storage::{ALIGN, Storage};
+use crate::tensor::copy::strided_copy;
+use crate::tensor::{StorageRef, create};
+use crate::{Error, Result, Tensor};
+use smallvec::SmallVec;
+use std::alloc;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use tensorplay_graph::{Host, HostError, Op, Scalar};
+
+type Bases = SmallVec<[*mut u8; 24]>;
+
+impl Plan {
+    /// Runs the plan on tensors whose metadata is the one it was bound to.
+    pub(crate) fn run(&self, inputs: &[&Tensor], scalars: &[Host]) -> Result<Results> {
+        debug_assert_eq!(inputs.len(), self.inputs);
+        let held: SmallVec<[StorageRef<'_>; 8]> = inputs.iter().map(|t| t.value()).collect();
+        let mut bases: Bases = held.iter().map(|s| s.data_ptr().cast_mut()).collect();
+        bases.extend(self.constants.iter().map(|c| c.value().data_ptr().cast_mut()));
+        let arena = Arena::take(self.arena)?;
+        let mut fresh: SmallVec<[(u32, Storage); 2]> = SmallVec::new();
+        for (i, b) in self.buffers.iter().enumerate() {
+            bases.push(match *b {
+                Buffer::Arena(at) => arena.at(at),
+                Buffer::Fresh(bytes) => {
+                    // SAFETY: the steps write every element of a buffer before the call returns it; on an
+                    // error the storage is dropped unread.
+                    let storage = unsafe { Storage::uninit(bytes)? };
+                    let p = storage.as_mut_ptr();
+                    fresh.push(((self.inputs + self.constants.len() + i) as u32, storage));
+                    p
+                }
+            });
+        }
+        let key = reserve(self.draws);
+        // a panic leaves only this call's own memory half-written, and that is dropped
+        let run = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
+            for step in &self.steps {
+                // SAFETY: every base is the memory that the plan was bound to: inputs of the same shape, strides and dtype,
+                // held for the call; constants; buffers of the sizes that binding computed.
+                unsafe { self.step(step, &bases, scalars, key)? }
+            }
+            Ok(())
+        }));
+        match run {
+            Ok(done) => done?,
+            Err(panic) => return Err(kernel_panic(panic)),
+        }
+        let mut results = Results::new();
+        for place in &self.outputs {
+            let storage = match fresh.iter().find(|(base, _)| *base == place.base) {
+                Some((_, storage)) => storage.clone(),
+                None if (place.base as usize) < self.inputs => {
+                    let i = place.base as usize;
+                    let l = &place.layout;
+                    let offset = inputs[i].layout().offset() + l.offset();
+                    let layout = Layout::new(l.shape().into(), l.strides().into(), offset)?;
+                    results.push(Tensor::from_parts(held[i].storage().clone(), layout, place.dtype));
+                    continue;
+                }
+                None => {
+                    let c = &self.constants[place.base as usize - self.inputs];
+                    results.push(c.with_layout(place.layout.clone()));
+                    continue;
+                }
+            };
+            results.push(Tensor::from_parts(storage, place.layout.clone(), place.dtype));
+        }
+        Ok(results)
+    }
+
+    /// # Safety
+    /// `bases` are the memory that the plan was bound to.
+    unsafe fn step(
+        &self,
+        step: &Step,
+        bases: &Bases,
+        scalars: &[Host],
+        key: Option<crate::random::RandomKey>,
+    ) -> Result<()> {
+        match step {
+            // SAFETY: the caller's contract.
+            Step::Kernel(k) => unsafe { kernel(k, bases, scalars) },
+            Step::Matmul(m) => {
+                let at = |r: super::Ref| bases[r.base as usize].wrapping_add(r.offset);
+                let shape = gemm::Shape {
+                    m: m.m,
+                    n: m.n,
+                    k: m.k,
+                    a: m.a_strides,
+                    b: m.b_strides,
+                    out: m.out_strides,
+                };
+                let offsets = |i: usize| m.batch[i].map(|at| at as isize);
+                // SAFETY: binding derived sizes, strides and batch offsets from layouts inside these bases.
+                unsafe { gemm::batched(m.dtype, shape, at(m.a), at(m.b), at(m.out), m.batch.len(), offsets) };
+                Ok(())
+            }
+            Step::Copy(c) => {
+                let at = |r: super::Ref| bases[r.base as usize].wrapping_add(r.offset);
+                // SAFETY: both layouts lie inside their bases, which differ.
+                unsafe { strided_copy(c.size, &c.shape, at(c.src), &c.src_strides, at(c.dst), &c.dst_strides) };
+                Ok(())
+            }
+            Step::Draw(d) => {
+                let Some(key) = key else { return Ok(()) };
+                let key = key.nth(d.number);
+                let t = match d.op {
+                    Op::Randn => create::randn(&d.shape, d.dtype, key)?,
+                    _ => create::rand(&d.shape, d.dtype, key)?,
+                };
+                let bytes = t.elem_count() * d.dtype.size();
+                // SAFETY: the buffer was bound to this shape and dtype; the tensor is row-major.
+                unsafe { t.value().data_ptr().copy_to_nonoverlapping(bases[d.base as usize], bytes) };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `bases` are the memory that the step was bound to.
+unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> {
+    for d in &k.divisors {
+        // SAFETY: the divisor's layout lies inside its base.
+        unsafe { d.check(bases[d.at.base as usize])? };
+    }
+    let at = |r: &super::Ref| bases[r.base as usize].wrapping_add(r.offset);
+    let operands: SmallVec<[*const u8; 8]> = k.operands.iter().map(|r| at(r).cast_const()).collect();
+    let outputs: SmallVec<[*mut u8; 4]> = k.outputs.iter().map(at).collect();
+    let mut params: SmallVec<[Scalar; 4]> = SmallVec::new();
+    for p in &k.params {
+        params.push(match p {
+            Param::Known(s) => *s,
+            Param::Call(e) => match e.eval(&CallScalars(scalars)) {
+                Ok(h) => h.as_scalar().unwrap_or(Scalar::Int(0)),
+                Err(HostError::Failed(m)) => return Err(Error::value("scalar", m)),
+                Err(HostError::Unknown) => return Err(Error::msg("a scalar of a kernel is not known at the call")),
+            },
+        });
+    }
+    if let Some((op, _)) = int_division_by_param(k, &params) {
+        return Err(check::by_zero(op));
+    }
+    let code = match k.strips {
+        Some(strips) => Code::Emitted(strips),
+        None => Code::Tile,
+    };
+    // SAFETY: binding gave the nest these operands' shapes and strides, and outputs overlap nothing.
+    unsafe { k.nest.run(&k.lowered.kernel, code, &operands, &outputs, &params) };
+    Ok(())
+}
+
+/// An integer division whose divisor is a run-time scalar of value 0.
+fn int_division_by_param(k: &KernelStep, params: &[Scalar]) -> Option<(&'static str, usize)> {
+    if params.is_empty() || !params.iter().any(|p| matches!(p, Scalar::Int(0))) {
+        return None;
+    }
+    k.lowered.kernel.maps().find_map(|m| {
+        let base = m.program.inputs.len();
+        m.program.insts.iter().find_map(|i| match i.op {
+            tensorplay_stax::kernel::LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder)) if i.dtype.is_int() => {
+                let at = usize::from(i.args[1].0).checked_sub(base)?;
+                let p = usize::from(*m.params.get(at)?);
+                matches!(params[p], Scalar::Int(0)).then_some((op.name(), p))
+            }
+            _ => None,
+        })
+    })
+}
+
+#[cold]
+fn kernel_panic(panic: Box<dyn std::any::Any + Send>) -> Error {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown panic");
+    Error::Kernel { kernel: "plan".into(), message: message.into() }
+}
+
+/// Scratch memory of a call, kept by the thread for its next call.
+struct Arena {
+    ptr: NonNull<u8>,
+    len: usize,
+}
+
+thread_local!(static KEPT: Cell<Option<Arena>> = const { Cell::new(None) });
+
+/// More than this is given back after a call.
+const KEEP: usize = 64 << 20;
+
+impl Arena {
+    fn take(bytes: usize) -> Result<Arena> {
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        match kept {
+            Some(a) if a.len >= bytes => Ok(a),
+            kept => {
+                drop(kept);
+                if bytes == 0 {
+                    return Ok(Arena { ptr: NonNull::dangling(), len: 0 });
+                }
+                let len = bytes.next_power_of_two();
+                let oom = || Error::OutOfMemory { bytes: len };
+                let layout = alloc::Layout::from_size_align(len, ALIGN).map_err(|_| oom())?;
+                // SAFETY: the size is not zero.
+                let ptr = NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(oom)?;
+                Ok(Arena { ptr, len })
+            }
+        }
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        self.ptr.as_ptr().wrapping_add(offset)
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
+        if self.len <= KEEP {
+            let back = Arena { ptr: self.ptr, len: std::mem::take(&mut self.len) };
+            let mut back = Some(back);
+            let _ = KEPT.try_with(|k| {
+                let old = k.replace(back.take());
+                if let Some(mut old) = old {
+                    old.free();
+                }
+            });
+            if let Some(mut back) = back {
+                back.free();
+            }
+            return;
+        }
+        self.free();
+    }
+}
+
+impl Arena {
+    fn free(&mut self) {
+        let len = std::mem::take(&mut self.len);
+        if let (true, Ok(layout)) = (len > 0, alloc::Layout::from_size_align(len, ALIGN)) {
+            // SAFETY: the memory came from `alloc` with this layout and is freed once: `len` is 0 from now on.
+            unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) }
+        }
+    }
+}

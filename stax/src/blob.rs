@@ -1,0 +1,77 @@
+//! The blob: what a compiled function carries in the binary, as one byte string.
+//!
+//! It holds the graph, its schedule, and the kernel IR of every instance that was emitted, so that the
+//! run time never schedules the same function again: unit `u` is the same group in the emitted Rust,
+//! in the tile VM and in `explain!`.
+
+use crate::kernel::{Program, Step};
+use crate::lower::Lowered;
+use crate::schedule::Schedule;
+use serde::{Deserialize, Serialize};
+use tensorplay_graph::{DType, GraphModule};
+
+const MAGIC: &[u8; 4] = b"TPB\x01";
+
+/// The kernels of a function for one choice of input dtypes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Instance {
+    /// The dtype of every tensor input.
+    pub inputs: Vec<DType>,
+    /// For every unit of the schedule that is a kernel: its kernel and the number of its first strip.
+    pub kernels: Vec<Option<(Lowered, u32)>>,
+}
+
+/// Everything about a compiled function but its strips.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Blob {
+    /// The captured graph, composites expanded.
+    pub module: GraphModule,
+    /// The graph as the user wrote it, for printing and for other backends.
+    pub source: GraphModule,
+    /// Its units.
+    pub schedule: Schedule,
+    /// The emitted instances.
+    pub instances: Vec<Instance>,
+}
+
+/// Why a byte string is not a blob of this version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobError(String);
+
+impl std::fmt::Display for BlobError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a compiled function holds data of another tensorplay version: {}", self.0)
+    }
+}
+
+impl std::error::Error for BlobError {}
+
+impl Blob {
+    /// The byte string.
+    pub fn encode(&self) -> Vec<u8> {
+        // the encoder fails on sequences of unknown length and on full buffers only; neither occurs here
+        let body = postcard::to_stdvec(self).unwrap_or_default();
+        [MAGIC.as_slice(), &body].concat()
+    }
+
+    /// Reads a byte string back.
+    ///
+    /// # Errors
+    /// The bytes are of another version, or damaged.
+    pub fn decode(bytes: &[u8]) -> Result<Blob, BlobError> {
+        let body = bytes.strip_prefix(MAGIC).ok_or_else(|| BlobError("unknown version".into()))?;
+        postcard::from_bytes(body).map_err(|e| BlobError(e.to_string()))
+    }
+}
+
+impl Instance {
+    /// The programs of the instance's strips in order.
+    pub fn programs(&self) -> impl Iterator<Item = (&Program, &str)> {
+        self.kernels.iter().flatten().flat_map(|(l, _)| {
+            l.kernel.steps.iter().filter_map(|s| match s {
+                Step::Map(m) => Some((&m.program, l.kernel.source.as_str())),
+                Step::Reduce(_) => None,
+            })
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! The build-time driver: a captured module becomes a blob and Rust strips.
+
+use crate::blob::{Blob, Instance};
+use crate::emit;
+use crate::kernel::Step;
+use crate::lower::lower;
+use crate::schedule::{Unit, schedule};
+use crate::typing::{Typing, input_dtypes};
+use std::collections::BTreeMap;
+use std::fmt;
+use tensorplay_graph::passes::{self, PassError, PassManager};
+use tensorplay_graph::{DType, GraphModule, TransformError};
+
+
+/// What the attribute chose.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// The float kinds to emit for inputs whose dtype is open.
+    pub dtypes: Vec<DType>,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        CompileOptions { dtypes: vec![DType::F32] }
+    }
+}
+
+/// What the macro emits.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The blob's byte string.
+    pub blob: Vec<u8>,
+    /// Rust items, one `strip!` a program.
+    pub strips: String,
+    /// The names of the strips in the order of the table.
+    pub names: Vec<String>,
+}
+
+/// Why a graph cannot be compiled.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CompileError {
+    /// A pass broke the graph: a bug of tensorplay.
+    Pass(PassError),
+    /// A composite operation needs a value that is not known when the graph is built.
+    Expand(TransformError),
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Pass(e) => write!(f, "{e}; this is a bug, please report it"),
+            CompileError::Expand(e) => write!(f, "{e}"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// The module with composites expanded and cleaned up, as the schedule sees it.
+///
+/// # Errors
+/// A composite that cannot be expanded yet.
+pub fn expand(source: &GraphModule) -> Result<GraphModule, CompileError> {
+    let mut module = source.clone();
+    passes::decompose::try_run(&mut module).map_err(CompileError::Expand)?;
+    PassManager::standard().run(&mut module).map_err(CompileError::Pass)?;
+    Ok(module)
+}
+
+/// Builds the blob without choosing what to emit: for graphs that are made at run time.
+///
+/// # Errors
+/// See [`CompileError`].
+pub fn analyse(source: &GraphModule) -> Result<Blob, CompileError> {
+    let mut source = source.clone();
+    PassManager::standard().run(&mut source).map_err(CompileError::Pass)?;
+    let module = expand(&source)?;
+    let schedule = schedule(&module.graph);
+    Ok(Blob { module, source, schedule, instances: Vec::new() })
+}
+
+/// A name for a unit in the user's words: the operations of the source graph that it covers.
+fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<String> {
+    let mut places: Vec<u32> = Vec::new();
+    for m in &unit.members {
+        let at = module.graph.node(m.node).location;
+        if !places.contains(&at) {
+            places.push(at);
+        }
+    }
+    if places.iter().any(|&at| module.locations.get(at as usize).is_none_or(|l| l.line == 0)) {
+        return None;
+    }
+    let ops: Vec<&str> = places
+        .iter()
+        .filter_map(|at| source.nodes().iter().rev().find(|n| n.location == *at && n.op().is_some()))
+        .map(|n| n.op_name())
+        .take(4)
+        .collect();
+    (!ops.is_empty()).then(|| ops.join("_"))
+}
+
+/// Compiles a captured module.
+///
+/// # Errors
+/// See [`CompileError`].
+pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    let mut blob = analyse(source)?;
+    let open = input_dtypes(&blob.module);
+    let kinds: Vec<DType> = if open.iter().all(Option::is_some) {
+        options.dtypes.iter().copied().take(1).collect()
+    } else {
+        options.dtypes.clone()
+    };
+    let mut names = Vec::new();
+    let mut strips = String::new();
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    for kind in kinds {
+        let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
+        // a kind that breaks a dtype rule (a bitwise op on floats) has no kernels; the call reports it
+        let Ok(typing) = Typing::infer(&blob.module, &inputs) else { continue };
+        let mut kernels = Vec::with_capacity(blob.schedule.units.len());
+        for unit in &blob.schedule.units {
+            if !unit.kind.is_kernel() {
+                kernels.push(None);
+                continue;
+            }
+            let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
+            if let Some(name) = title(&blob.source, &blob.module, unit) {
+                lowered.kernel.name = name;
+            }
+            let first = names.len() as u32;
+            let base = lowered.kernel.name.clone();
+            for step in &mut lowered.kernel.steps {
+                let Step::Map(map) = step else { continue };
+                let n = taken.entry(base.clone()).or_insert(0);
+                *n += 1;
+                map.program.name = if *n == 1 { base.clone() } else { format!("{base}_{n}") };
+                strips.push_str(&emit::rust::strip(&map.program, &lowered.kernel.source));
+                names.push(map.program.name.clone());
+            }
+            kernels.push(Some((lowered, first)));
+        }
+        blob.instances.push(Instance { inputs, kernels });
+    }
+    Ok(Compiled { blob: blob.encode(), strips, names })
+}

@@ -1,0 +1,4 @@
+//! Emitters: printers of the kernel IR.
+
+pub mod rust;
+pub mod tile;

@@ -1,0 +1,315 @@
+//! From lane values to steps: what is stored when, and one program a `Map`.
+
+use super::{Def, Lane, identifier, is_native_source};
+use crate::kernel::{
+    Access, Buf, Buffer, Input, Inst, Kernel, Map, Output, Param, Program, Reduce, ReduceKind, Space, Step, Var,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fills `kernel.steps` so that `outputs` (one lane each) are stored.
+pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) {
+    let live = live(lanes, outputs);
+    let mut b = Steps { kernel, lanes, outputs, live, stored: BTreeMap::new(), written: BTreeSet::new() };
+    let last = (0..lanes.len()).filter(|l| b.live.contains(l)).map(|l| lanes[l].level).max().unwrap_or(0);
+    for level in 0..=last {
+        b.row_pass(level);
+        b.elem_pass(level);
+        b.folds(level);
+    }
+}
+
+fn live(lanes: &[Lane], outputs: &[usize]) -> BTreeSet<usize> {
+    let mut live = BTreeSet::new();
+    let mut todo = outputs.to_vec();
+    while let Some(l) = todo.pop() {
+        if live.insert(l) {
+            match &lanes[l].def {
+                Def::Inst(_, args) => todo.extend(args),
+                Def::Fold(_, src, center) => {
+                    todo.push(*src);
+                    todo.extend(center);
+                }
+                Def::Operand(_) | Def::Param(_) => {}
+            }
+        }
+    }
+    live
+}
+
+struct Steps<'a> {
+    kernel: &'a mut Kernel,
+    lanes: &'a [Lane],
+    outputs: &'a [usize],
+    live: BTreeSet<usize>,
+    /// Lanes that earlier steps wrote to scratch.
+    stored: BTreeMap<usize, Buf>,
+    /// Outputs that are written.
+    written: BTreeSet<usize>,
+}
+
+impl Steps<'_> {
+    fn space(&self, lane: usize) -> Space {
+        self.lanes[lane].space.unwrap_or(Space::Elem)
+    }
+
+    fn scratch(&mut self, lane: usize, space: Space) -> Buf {
+        let Lane { name, dtype, .. } = &self.lanes[lane];
+        self.kernel.scratch.push(Buffer { name: name.clone(), dtype: *dtype, space });
+        Buf::Scratch(self.kernel.scratch.len() as u16 - 1)
+    }
+
+    /// Outputs of a space whose lane is ready at `level` and not written yet.
+    fn ready_outputs(&self, level: usize, space: Space) -> Vec<usize> {
+        (0..self.outputs.len())
+            .filter(|&o| {
+                self.kernel.outputs[o].space == space
+                    && self.lanes[self.outputs[o]].level == level
+                    && !self.written.contains(&o)
+            })
+            .collect()
+    }
+
+    /// The folds whose operand is complete in pass `level`.
+    fn folds_at(&self, level: usize) -> Vec<usize> {
+        let of_level = |l: &usize| matches!(self.lanes[*l].def, Def::Fold(..)) && self.lanes[*l].level == level + 1;
+        self.live.iter().copied().filter(of_level).collect()
+    }
+
+    /// A buffer that holds an element lane, if one does.
+    fn buffer_of(&self, lane: usize) -> Option<Buf> {
+        if let Some(b) = self.stored.get(&lane) {
+            return Some(*b);
+        }
+        match self.lanes[lane].def {
+            Def::Operand(i) if is_native_source(self.kernel, Buf::Operand(i)) => Some(Buf::Operand(i)),
+            _ => None,
+        }
+    }
+
+    /// Row values of this level: those that element passes or folds read go to scratch, outputs to outputs.
+    fn row_pass(&mut self, level: usize) {
+        let mut targets: Vec<(usize, Buf)> = Vec::new();
+        let wanted: Vec<usize> = self
+            .live
+            .iter()
+            .copied()
+            .filter(|&l| {
+                self.lanes[l].space == Some(Space::Row)
+                    && self.lanes[l].level == level
+                    && matches!(self.lanes[l].def, Def::Inst(..))
+                    && self.read_as_element(l)
+            })
+            .collect();
+        for l in wanted {
+            let b = self.scratch(l, Space::Row);
+            targets.push((l, b));
+        }
+        for o in self.ready_outputs(level, Space::Row) {
+            self.written.insert(o);
+            targets.push((self.outputs[o], Buf::Output(o as u16)));
+        }
+        if !targets.is_empty() {
+            self.map(Space::Row, &targets);
+        }
+    }
+
+    /// Whether a row value is read by an element instruction, as a fold's centre, or by a later level's row values.
+    fn read_as_element(&self, row: usize) -> bool {
+        self.live.iter().any(|&l| match &self.lanes[l].def {
+            Def::Inst(_, args) => {
+                args.contains(&row)
+                    && (self.lanes[l].space == Some(Space::Elem) || self.lanes[l].level > self.lanes[row].level)
+            }
+            Def::Fold(_, _, center) => *center == Some(row),
+            _ => false,
+        })
+    }
+
+    fn elem_pass(&mut self, level: usize) {
+        let mut targets: Vec<(usize, Buf)> = Vec::new();
+        for fold in self.folds_at(level) {
+            let Def::Fold(_, src, _) = self.lanes[fold].def else { continue };
+            if self.buffer_of(src).is_none() && !targets.iter().any(|(l, _)| *l == src) {
+                let b = self.scratch(src, Space::Elem);
+                targets.push((src, b));
+            }
+        }
+        for o in self.ready_outputs(level, Space::Elem) {
+            self.written.insert(o);
+            targets.push((self.outputs[o], Buf::Output(o as u16)));
+        }
+        if !targets.is_empty() {
+            self.map(Space::Elem, &targets);
+        }
+    }
+
+    fn folds(&mut self, level: usize) {
+        for fold in self.folds_at(level) {
+            let Def::Fold(kind, src, center) = self.lanes[fold].def else { continue };
+            let Some(src) = self.buffer_of(src) else { continue };
+            let center = center.map(|c| match self.lanes[c].def {
+                Def::Operand(i) => Buf::Operand(i),
+                _ => self.stored[&c],
+            });
+            let kind = match kind {
+                ReduceKind::SumSquares { .. } => ReduceKind::SumSquares { center },
+                kind => kind,
+            };
+            let dst = self.fold_target(fold);
+            self.kernel.steps.push(Step::Reduce(Reduce { kind, src, dst }));
+        }
+    }
+
+    /// Straight into the output if nothing else reads the fold and no conversion is due.
+    fn fold_target(&mut self, fold: usize) -> Buf {
+        let outputs: Vec<usize> = (0..self.outputs.len()).filter(|&o| self.outputs[o] == fold).collect();
+        let read = self.live.iter().any(|&l| match &self.lanes[l].def {
+            Def::Inst(_, args) => args.contains(&fold),
+            Def::Fold(_, _, center) => *center == Some(fold),
+            _ => false,
+        });
+        if let [o] = outputs[..]
+            && !read
+            && self.kernel.outputs[o].dtype == self.lanes[fold].dtype
+        {
+            self.written.insert(o);
+            return Buf::Output(o as u16);
+        }
+        let b = self.scratch(fold, Space::Row);
+        self.stored.insert(fold, b);
+        b
+    }
+
+    /// One program that computes `targets` from operands and what is stored.
+    fn map(&mut self, space: Space, targets: &[(usize, Buf)]) {
+        let mut p = Assembler {
+            kernel: self.kernel,
+            lanes: self.lanes,
+            stored: &self.stored,
+            space,
+            inputs: Vec::new(),
+            input_lanes: Vec::new(),
+            params: Vec::new(),
+            order: Vec::new(),
+            seen: BTreeSet::new(),
+        };
+        for (lane, _) in targets {
+            p.visit(*lane);
+        }
+        let map = p.finish(space, targets);
+        self.kernel.steps.push(Step::Map(map));
+        for (lane, b) in targets {
+            if matches!(b, Buf::Scratch(_)) {
+                self.stored.insert(*lane, *b);
+            }
+        }
+        debug_assert!(targets.iter().all(|(l, _)| self.lanes[*l].space.is_none() || self.space(*l) == space));
+    }
+}
+
+struct Assembler<'a> {
+    kernel: &'a Kernel,
+    lanes: &'a [Lane],
+    stored: &'a BTreeMap<usize, Buf>,
+    space: Space,
+    inputs: Vec<Buf>,
+    input_lanes: Vec<usize>,
+    params: Vec<(u16, usize)>,
+    order: Vec<usize>,
+    seen: BTreeSet<usize>,
+}
+
+impl Assembler<'_> {
+    /// Depth first; explicit stack, since chains may be long.
+    fn visit(&mut self, lane: usize) {
+        let mut stack = vec![(lane, false)];
+        while let Some((l, done)) = stack.pop() {
+            if done {
+                self.order.push(l);
+                continue;
+            }
+            if !self.seen.insert(l) {
+                continue;
+            }
+            if let Some(b) = self.stored.get(&l) {
+                self.inputs.push(*b);
+                self.input_lanes.push(l);
+                continue;
+            }
+            match &self.lanes[l].def {
+                Def::Operand(i) => {
+                    self.inputs.push(Buf::Operand(*i));
+                    self.input_lanes.push(l);
+                }
+                Def::Param(i) => self.params.push((*i, l)),
+                Def::Inst(_, args) => {
+                    stack.push((l, true));
+                    stack.extend(args.iter().rev().map(|&a| (a, false)));
+                }
+                Def::Fold(..) => unreachable!("a fold is stored before its level is read"),
+            }
+        }
+    }
+
+    fn finish(self, space: Space, targets: &[(usize, Buf)]) -> Map {
+        let mut names = Names::default();
+        let mut vars: BTreeMap<usize, Var> = BTreeMap::new();
+        let mut program = Program { name: String::new(), ..Program::default() };
+        for (b, lane) in self.inputs.iter().zip(&self.input_lanes) {
+            let buffer = self.kernel.buffer(*b);
+            let splat = self.space == Space::Elem && buffer.space == Space::Row;
+            let access = if splat { Access::Splat } else { Access::Lanes };
+            vars.insert(*lane, Var(program.inputs.len() as u16));
+            program.inputs.push(Input { name: names.unique(&buffer.name), dtype: buffer.dtype, access });
+        }
+        for (i, lane) in &self.params {
+            let Param { name, dtype } = &self.kernel.params[usize::from(*i)];
+            vars.insert(*lane, Var((program.inputs.len() + program.params.len()) as u16));
+            program.params.push(Param { name: names.unique(name), dtype: *dtype });
+        }
+        let base = program.inputs.len() + program.params.len();
+        for (k, lane) in self.order.iter().enumerate() {
+            let Def::Inst(op, args) = &self.lanes[*lane].def else { continue };
+            program.insts.push(Inst {
+                op: *op,
+                args: args.iter().map(|a| vars[a]).collect(),
+                dtype: self.lanes[*lane].dtype,
+                name: names.unique(&self.lanes[*lane].name),
+            });
+            vars.insert(*lane, Var((base + k) as u16));
+        }
+        let mut out_names = Names::default();
+        for (lane, b) in targets {
+            let buffer = self.kernel.buffer(*b);
+            program.outputs.push(Output {
+                value: vars[lane],
+                dtype: buffer.dtype,
+                name: out_names.unique(&format!("{}_out", self.lanes[*lane].name)),
+            });
+        }
+        program.name = self.kernel.name.clone();
+        Map {
+            space,
+            inputs: self.inputs,
+            params: self.params.iter().map(|(i, _)| *i).collect(),
+            program,
+            outputs: targets.iter().map(|(_, b)| *b).collect(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    fn unique(&mut self, name: &str) -> String {
+        let base = identifier(name);
+        let mut s = base.clone();
+        let mut k = 2;
+        while !self.0.insert(s.clone()) {
+            s = format!("{base}_{k}");
+            k += 1;
+        }
+        s
+    }
+}

@@ -1,0 +1,92 @@
+//! Concrete dtypes: every value of a graph, once the dtypes of its inputs are decided.
+
+use tensorplay_graph::op::row::{ArgType, Call, Signature};
+use tensorplay_graph::{Arg, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, TensorType, Value};
+
+/// The dtype of every value, and the signature of every call.
+#[derive(Clone, Debug)]
+pub struct Typing {
+    dtypes: Vec<Vec<DType>>,
+    signatures: Vec<Option<(DType, DType)>>,
+}
+
+impl Typing {
+    /// Infers all dtypes from those of the inputs.
+    ///
+    /// # Errors
+    /// The first broken dtype rule.
+    pub fn infer(module: &GraphModule, inputs: &[DType]) -> Result<Typing, OpError> {
+        let graph = &module.graph;
+        let mut t = Typing { dtypes: Vec::with_capacity(graph.nodes.len()), signatures: Vec::new() };
+        for node in &graph.nodes {
+            match &node.kind {
+                NodeKind::Input(i) => {
+                    t.dtypes.push(vec![inputs[*i as usize]]);
+                    t.signatures.push(None);
+                }
+                NodeKind::Call(op, args) => {
+                    let Signature { compute, result } = t.signature(module, *op, args)?;
+                    let result = result.unwrap_or(DType::F32);
+                    t.dtypes.push(vec![result; node.types.len().max(1)]);
+                    t.signatures.push(Some((compute.unwrap_or(result), result)));
+                }
+            }
+        }
+        Ok(t)
+    }
+
+    fn signature(&self, module: &GraphModule, op: Op, args: &[Arg]) -> Result<Signature, OpError> {
+        let args: Vec<ArgType> = args.iter().map(|a| self.arg(a)).collect();
+        (op.row().dtype)(&Call { op, args: &args, symbols: &module.symbols })
+    }
+
+    fn arg(&self, arg: &Arg) -> ArgType {
+        match arg {
+            Arg::Value(v) => ArgType::Tensor(TensorType { dtype: Some(self.dtype(*v)), shape: None }),
+            Arg::Host(e) => ArgType::Host(self.representative(e)),
+            Arg::List(l) => ArgType::List(l.iter().map(|a| self.arg(a)).collect()),
+            Arg::None => ArgType::None,
+        }
+    }
+
+    /// The literal, or a value of the expression's type: dtype rules look at the type only.
+    fn representative(&self, e: &Expr) -> Option<Host> {
+        Some(match e {
+            Expr::Literal(h) => *h,
+            Expr::DTypeOf(v) => Host::DType(self.dtype(*v)),
+            _ => match e.host_type() {
+                HostType::F32 | HostType::F64 | HostType::FloatLiteral => Host::Float(1.0),
+                HostType::Bool => Host::Bool(true),
+                HostType::DType => return None,
+                _ => Host::Int(1),
+            },
+        })
+    }
+
+    /// The dtype of a value.
+    pub fn dtype(&self, v: Value) -> DType {
+        let of = &self.dtypes[v.node.index()];
+        of.get(v.index as usize).or(of.first()).copied().unwrap_or(DType::F32)
+    }
+
+    /// `(compute, result)` of a call.
+    pub fn call(&self, node: usize) -> Option<(DType, DType)> {
+        self.signatures[node]
+    }
+}
+
+/// The dtypes that inputs must have: their spec's, else what their uses force, else open (`None`).
+pub fn input_dtypes(module: &GraphModule) -> Vec<Option<DType>> {
+    let graph: &Graph = &module.graph;
+    let mut dtypes: Vec<Option<DType>> =
+        graph.inputs.iter().map(|&id| graph.node(id).types.first().and_then(|t| t.dtype)).collect();
+    for node in &graph.nodes {
+        if let NodeKind::Call(Op::WhereCond, args) = &node.kind
+            && let Arg::Value(v) = &args[0]
+            && let NodeKind::Input(i) = graph.node(v.node).kind
+        {
+            dtypes[i as usize].get_or_insert(DType::Bool);
+        }
+    }
+    dtypes
+}

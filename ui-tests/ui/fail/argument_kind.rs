@@ -1,0 +1,28 @@
+use tensorplay::{compile, prelude::*};
+
+#[compile]
+fn bias(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
+    x.linear(w, b)
+}
+
+#[compile]
+fn number_for_tensor(x: &Tensor) -> Tensor {
+    x.matmul(2.0)
+}
+
+#[compile]
+fn tensor_for_number(x: &Tensor) -> Tensor {
+    x.clamp(x, 1.0)
+}
+
+#[compile]
+fn list(a: &Tensor, b: &Tensor) -> Tensor {
+    Tensor::cat(a, 0).relu() + b
+}
+
+#[compile]
+fn variant(x: &Tensor) -> Tensor {
+    x.to_dtype(DType::F8)
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use tensorplay::{compile, prelude::*};
+
+#[compile]
+fn conditional(x: &Tensor) -> Tensor {
+    let y = x.relu();
+    #[cfg(feature = "sharp")]
+    let y = y.exp();
+    y
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tensorplay::{compile, prelude::*};
+
+#[compile]
+fn applied(x: &Tensor) -> Tensor {
+    let double = |t: &Tensor| t * 2.0;
+    double(x).relu()
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use tensorplay::{compile, prelude::*};
+
+#[compile]
+fn chatty(x: &Tensor) -> Tensor {
+    let y = x.relu();
+    println!("{y}");
+    assert!(y.rank() == 2);
+    y
+}
+
+fn main() {}

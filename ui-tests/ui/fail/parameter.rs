@@ -1,0 +1,23 @@
+use tensorplay::{compile, prelude::*};
+
+#[compile]
+fn of_a_vec(x: &Tensor, ws: Vec<Tensor>) -> Tensor {
+    x.matmul(&ws[0])
+}
+
+#[compile]
+fn by_unique_reference(x: &mut Tensor) -> Tensor {
+    x.relu()
+}
+
+#[compile]
+fn a_pattern((x, y): (&Tensor, &Tensor)) -> Tensor {
+    x + y
+}
+
+#[compile]
+fn without_a_name(x: &Tensor, _: f32) -> Tensor {
+    x.relu()
+}
+
+fn main() {}

@@ -1,0 +1,19 @@
+use tensorplay::{compile, prelude::*};
+
+struct Layer {
+    w: Tensor,
+}
+
+impl Layer {
+    #[compile]
+    fn by_value(self, x: &Tensor) -> Tensor {
+        x.matmul(&self.w)
+    }
+
+    #[compile]
+    fn by_unique_reference(&mut self, x: &Tensor) -> Tensor {
+        x.matmul(&self.w)
+    }
+}
+
+fn main() {}

@@ -1,0 +1,53 @@
+//! The expansion is hygienic: the user's names may be anything, in any scope.
+#![deny(warnings)]
+#![forbid(unsafe_code)]
+#![allow(non_camel_case_types, dead_code)]
+
+use tensorplay::{compile, prelude::*};
+
+// names that a careless expansion would pick up
+struct Some_;
+mod core {}
+mod std {}
+mod strip {}
+enum Option {}
+enum Result {}
+fn take() {}
+fn witness() {}
+fn raise() {}
+
+#[compile]
+fn f(r: &Tensor, o: &Tensor, e: &Tensor, call: &Tensor) -> Tensor {
+    let t = r + o;
+    let strip = t * e;
+    let function = strip - call;
+    function.relu()
+}
+
+#[compile]
+fn r#match(r#type: &Tensor, s: f32) -> Tensor {
+    r#type * s
+}
+
+#[compile]
+fn same_strip_names_a(x: &Tensor) -> Tensor {
+    x.exp().tanh()
+}
+
+#[compile]
+fn same_strip_names_b(x: &Tensor) -> Tensor {
+    x.exp().tanh()
+}
+
+#[compile]
+fn lifetimes<'a>(x: &'a Tensor, y: &'a Tensor) -> Tensor {
+    x.maximum(y)
+}
+
+fn main() {
+    let x = Tensor::from_slice(&[1.0f32, 4.0], 2);
+    assert_eq!(f(&x, &x, &x, &x).to_vec::<f32>(), [1.0, 28.0]);
+    assert_eq!(r#match(&x, 0.5).to_vec::<f32>(), [0.5, 2.0]);
+    assert_eq!(same_strip_names_a(&x).to_vec::<f32>(), same_strip_names_b(&x).to_vec::<f32>());
+    assert_eq!(lifetimes(&x, &x).to_vec::<f32>(), [1.0, 4.0]);
+}
