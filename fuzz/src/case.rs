@@ -220,7 +220,7 @@ impl Input {
             }
             Layout::Expanded(axes) => {
                 let mut shape = self.shape.clone();
-                axes.iter().for_each(|&a| shape[a] = 1);
+                axes.iter().for_each(|&a| shape[a] = shape[a].min(1));
                 let mut bits = Vec::new();
                 each(&shape, |at| bits.push(self.bits[linear(at)]));
                 tensor_of(self.dtype, &bits, &shape).expand(&self.shape[..])

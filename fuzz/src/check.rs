@@ -1,1 +1,141 @@
-//! Pending.
+//! One case, every way.
+
+use crate::case::{A, Case, Node};
+use crate::reference::{self, Array, Stop};
+use crate::{compare, eager};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tensorplay::graph::Run;
+use tensorplay::{Result, Tensor};
+
+/// A disagreement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Which comparison failed; shrinking keeps it.
+    pub kind: String,
+    /// What is wrong.
+    pub detail: String,
+}
+
+thread_local!(static LAST: RefCell<String> = const { RefCell::new(String::new()) });
+
+/// Keeps panic messages off stderr and within reach.
+pub fn quiet_panics() {
+    std::panic::set_hook(Box::new(|info| LAST.with(|l| *l.borrow_mut() = info.to_string())));
+}
+
+/// The results, an error, or a panic.
+pub fn guarded(f: impl FnOnce() -> Result<Vec<Tensor>>) -> std::result::Result<Vec<Tensor>, (bool, String)> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(v)) => Ok(v),
+        Ok(Err(e)) => Err((false, e.to_string())),
+        Err(_) => Err((true, LAST.with(|l| l.borrow().clone()))),
+    }
+}
+
+fn fail<T>(kind: impl Into<String>, detail: impl Into<String>) -> std::result::Result<T, Failure> {
+    Err(Failure { kind: kind.into(), detail: detail.into() })
+}
+
+/// What a right run gives.
+pub enum Expected {
+    /// These values, for all values of the case.
+    Values(Vec<Array>),
+    /// An error with the data.
+    Error(String),
+}
+
+/// The reference's word; `None` if the case is none (while shrinking).
+pub fn expected(case: &Case) -> Option<Expected> {
+    match reference::run(case) {
+        Ok(v) => Some(Expected::Values(v)),
+        Err((i, Stop::Data(e))) if i + 1 == case.nodes.len() => Some(Expected::Error(e)),
+        Err(_) => None,
+    }
+}
+
+/// Holds one run against the reference.
+///
+/// # Errors
+/// What disagrees.
+pub fn against(
+    who: &str,
+    case: &Case,
+    want: &Expected,
+    got: &std::result::Result<Vec<Tensor>, (bool, String)>,
+) -> std::result::Result<(), Failure> {
+    match (want, got) {
+        (_, Err((true, m))) => fail(format!("{who}: panic"), m),
+        (Expected::Error(_), Err(_)) => Ok(()),
+        (Expected::Error(e), Ok(_)) => fail(format!("{who}: no error"), format!("expected an error: {e}")),
+        (Expected::Values(_), Err((_, m))) => fail(format!("{who}: error"), m),
+        (Expected::Values(v), Ok(t)) => {
+            if t.len() != case.outputs.len() {
+                return fail(format!("{who}: count"), format!("{} results, expected {}", t.len(), case.outputs.len()));
+            }
+            for (&o, t) in case.outputs.iter().zip(t) {
+                if let Err(e) = compare::with_reference(&v[o], t) {
+                    return fail(format!("{who}: value"), format!("output %{o}: {e}"));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Runs a case as a graph and op by op.
+///
+/// # Errors
+/// The first disagreement; `Ok(false)` if the case is not well typed.
+pub fn graph(case: &Case) -> std::result::Result<bool, Failure> {
+    let Some(want) = expected(case) else { return Ok(false) };
+    let module = match case.module() {
+        Ok(m) => m,
+        Err((i, e)) => return fail("rule: refuses", format!("call {i}: {e}")),
+    };
+    let inputs = match catch_unwind(AssertUnwindSafe(|| case.tensors())) {
+        Ok(t) => t,
+        Err(_) => return fail("inputs: panic", LAST.with(|l| l.borrow().clone())),
+    };
+    let by_op = guarded(|| eager::run(case, &inputs));
+    against("eager", case, &want, &by_op)?;
+    let fused = guarded(|| module.run(&inputs));
+    against("tile", case, &want, &fused)?;
+    if let (Expected::Values(v), Ok(a), Ok(b)) = (&want, &by_op, &fused) {
+        for ((&o, a), b) in case.outputs.iter().zip(a).zip(b) {
+            if v[o].pure
+                && let Err(e) = compare::bitwise(a, b)
+            {
+                return fail("eager/tile: bits", format!("output %{o}: {e}"));
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// A call that the reference refuses must be refused by the rules and by eager.
+///
+/// # Errors
+/// It is accepted.
+pub fn refused(case: &Case, node: &Node) -> std::result::Result<(), Failure> {
+    let mut c = case.clone();
+    let enough = node.args.iter().all(|a| {
+        let mut ok = true;
+        a.clone().values(&mut |v| ok &= *v < c.values());
+        ok
+    });
+    if !enough || matches!(node.args.first(), Some(A::None)) {
+        return Ok(());
+    }
+    c.inputs.iter_mut().for_each(|i| i.spec = crate::case::Spec::Full);
+    let at = c.values();
+    c.nodes.push(node.clone());
+    c.outputs = vec![at];
+    if matches!(reference::run(case), Ok(v) if matches!(reference::eval(node.op, &node.args, &v), Err(Stop::Refused(_)))) {
+        match c.module() {
+            Err(_) => {}
+            Ok(m) => return fail("rule: accepts", format!("{m}")),
+        }
+    }
+    Ok(())
+}

@@ -16,8 +16,10 @@ pub mod eager;
 pub mod generate;
 pub mod inputs;
 pub mod program;
+pub mod report;
 pub mod reference;
 pub mod rng;
+pub mod run;
 pub mod shrink;
 
 pub use case::Case;

@@ -17,6 +17,7 @@ pub mod private;
 pub mod random;
 pub mod safetensors;
 mod shape;
+mod start;
 pub mod storage;
 mod tensor;
 

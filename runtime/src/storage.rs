@@ -65,7 +65,10 @@ fn next_id() -> u64 {
     const BLOCK: u64 = 1 << 12;
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local!(static MINE: Cell<(u64, u64)> = const { Cell::new((0, 0)) });
-    let fresh = || NEXT.fetch_add(BLOCK, Ordering::Relaxed);
+    let fresh = || {
+        crate::start::once();
+        NEXT.fetch_add(BLOCK, Ordering::Relaxed)
+    };
     MINE.try_with(|mine| {
         let (next, end) = mine.get();
         let (id, end) = if next < end {

@@ -8,7 +8,8 @@ use crate::kernel::{Program, Step};
 use crate::lower::Lowered;
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
-use tensorplay_graph::{DType, GraphModule};
+use std::sync::Arc;
+use tensorplay_graph::{DType, GraphModule, NodeKind};
 
 const MAGIC: &[u8; 4] = b"TPB\x01";
 
@@ -18,7 +19,7 @@ pub struct Instance {
     /// The dtype of every tensor input.
     pub inputs: Vec<DType>,
     /// For every unit of the schedule that is a kernel: its kernel and the number of its first strip.
-    pub kernels: Vec<Option<(Lowered, u32)>>,
+    pub kernels: Vec<Option<(Arc<Lowered>, u32)>>,
 }
 
 /// Everything about a compiled function but its strips.
@@ -26,8 +27,8 @@ pub struct Instance {
 pub struct Blob {
     /// The captured graph, composites expanded.
     pub module: GraphModule,
-    /// The graph as the user wrote it, for printing and for other backends.
-    pub source: GraphModule,
+    /// The graph as the user wrote it, encoded: a first call does not need it.
+    source: Vec<u8>,
     /// Its units.
     pub schedule: Schedule,
     /// The emitted instances.
@@ -47,11 +48,29 @@ impl std::fmt::Display for BlobError {
 impl std::error::Error for BlobError {}
 
 impl Blob {
-    /// The byte string.
-    pub fn encode(&self) -> Vec<u8> {
-        // the encoder fails on sequences of unknown length and on full buffers only; neither occurs here
-        let body = postcard::to_stdvec(self).unwrap_or_default();
-        [MAGIC.as_slice(), &body].concat()
+    /// A blob without instances.
+    pub fn new(module: GraphModule, source: &GraphModule, schedule: Schedule) -> Blob {
+        Blob { module, source: encode(source), schedule, instances: Vec::new() }
+    }
+
+    /// The graph as the user wrote it, for printing and for other backends.
+    ///
+    /// # Errors
+    /// The bytes are damaged.
+    pub fn source(&self) -> Result<GraphModule, BlobError> {
+        postcard::from_bytes(&self.source).map_err(|e| BlobError(e.to_string()))
+    }
+
+    /// The byte string. Names and places that only printing needs stay in the source graph alone.
+    pub fn encode(mut self) -> Vec<u8> {
+        self.module.locations.clear();
+        for node in &mut self.module.graph.nodes {
+            if matches!(node.kind, NodeKind::Call(..)) {
+                node.name.clear();
+                node.types.iter_mut().for_each(|t| t.shape = None);
+            }
+        }
+        [MAGIC.as_slice(), &encode(&self)].concat()
     }
 
     /// Reads a byte string back.
@@ -62,6 +81,11 @@ impl Blob {
         let body = bytes.strip_prefix(MAGIC).ok_or_else(|| BlobError("unknown version".into()))?;
         postcard::from_bytes(body).map_err(|e| BlobError(e.to_string()))
     }
+}
+
+fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    // the encoder fails on sequences of unknown length and on full buffers only; neither occurs here
+    postcard::to_stdvec(value).unwrap_or_default()
 }
 
 impl Instance {

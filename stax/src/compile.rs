@@ -8,6 +8,7 @@ use crate::schedule::{Unit, schedule};
 use crate::typing::{Typing, input_dtypes};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use tensorplay_graph::passes::{self, PassError, PassManager};
 use tensorplay_graph::{DType, GraphModule, TransformError};
 
@@ -72,11 +73,16 @@ pub fn expand(source: &GraphModule) -> Result<GraphModule, CompileError> {
 /// # Errors
 /// See [`CompileError`].
 pub fn analyse(source: &GraphModule) -> Result<Blob, CompileError> {
+    prepare(source).map(|(blob, _)| blob)
+}
+
+/// The blob, and the source graph that it holds.
+fn prepare(source: &GraphModule) -> Result<(Blob, GraphModule), CompileError> {
     let mut source = source.clone();
     PassManager::standard().run(&mut source).map_err(CompileError::Pass)?;
     let module = expand(&source)?;
     let schedule = schedule(&module.graph);
-    Ok(Blob { module, source, schedule, instances: Vec::new() })
+    Ok((Blob::new(module, &source, schedule), source))
 }
 
 /// A name for a unit in the user's words: the operations of the source graph that it covers.
@@ -105,7 +111,7 @@ fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<Stri
 /// # Errors
 /// See [`CompileError`].
 pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let mut blob = analyse(source)?;
+    let (mut blob, source) = prepare(source)?;
     let open = input_dtypes(&blob.module);
     let kinds: Vec<DType> = if open.iter().all(Option::is_some) {
         options.dtypes.iter().copied().take(1).collect()
@@ -126,7 +132,7 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
                 continue;
             }
             let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
-            if let Some(name) = title(&blob.source, &blob.module, unit) {
+            if let Some(name) = title(&source, &blob.module, unit) {
                 lowered.kernel.name = name;
             }
             let first = names.len() as u32;
@@ -139,7 +145,7 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
                 strips.push_str(&emit::rust::strip(&map.program, &lowered.kernel.source));
                 names.push(map.program.name.clone());
             }
-            kernels.push(Some((lowered, first)));
+            kernels.push(Some((Arc::new(lowered), first)));
         }
         blob.instances.push(Instance { inputs, kernels });
     }

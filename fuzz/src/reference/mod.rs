@@ -247,3 +247,8 @@ pub(crate) fn scalar(a: &A) -> Eval<Scalar> {
         _ => refuse("not a scalar"),
     }
 }
+
+/// Whether two shapes broadcast.
+pub fn broadcasts(a: &[usize], b: &[usize]) -> bool {
+    broadcast(&[a, b]).is_ok()
+}

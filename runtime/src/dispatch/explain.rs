@@ -150,6 +150,7 @@ pub fn explain(f: &'static Function) -> Explanation {
 fn try_explain(f: &'static Function) -> Result<Explanation> {
     let state = f.state()?;
     let blob = &state.blob;
+    let source = blob.source().map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let mut kernels = Vec::new();
     for instance in &blob.instances {
         for (lowered, _) in instance.kernels.iter().flatten() {
@@ -175,8 +176,8 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         path: f.path().into(),
         file: f.file().into(),
         line: f.line(),
-        graphs: vec![blob.source.clone()],
-        guards: vec![guards(&blob.source, &state.key_params)],
+        guards: vec![guards(&source, &state.key_params)],
+        graphs: vec![source],
         entries: state.entries().into_iter().map(|e| Entry { pattern: e.pattern, binds: e.binds }).collect(),
         kernels,
         breaks: Vec::new(),

@@ -2,13 +2,13 @@
 //!
 //! Problem: tiles need aligned memory on every call, and `malloc` on the run path costs more than a small
 //! kernel. Method: each thread keeps blocks that it lends as a stack; [`Scratch`] is one loan. Invariants: a loan
-//! is 64-byte aligned, is exclusive while it lives, and holds unspecified but initialised bytes; loans of one
+//! is page-aligned, is exclusive while it lives, and holds unspecified but initialised bytes; loans of one
 //! thread may nest (a kernel run inside a parallel part of another) because each takes a block of its own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::RefCell;
 
-const ALIGN: usize = 64;
+const ALIGN: usize = 4096;
 /// Blocks above this size are returned to the allocator.
 const KEEP: usize = 4 << 20;
 
@@ -51,14 +51,18 @@ impl Scratch {
         }
         let size = bytes.next_multiple_of(4096).max(32 << 10);
         let kept = FREE.with_borrow_mut(|free| {
-            free.iter().rposition(|b| b.size >= size).map(|i| free.swap_remove(i))
+            free.iter()
+                .rposition(|b| b.size >= size)
+                .map(|i| free.swap_remove(i))
         });
         Scratch(Some(kept.unwrap_or_else(|| Block::new(size))))
     }
 
     /// The first byte; dangling (aligned, not null) for an empty loan.
     pub(crate) fn ptr(&self) -> *mut u8 {
-        self.0.as_ref().map_or(std::ptr::without_provenance_mut(ALIGN), |b| b.ptr)
+        self.0
+            .as_ref()
+            .map_or(std::ptr::without_provenance_mut(ALIGN), |b| b.ptr)
     }
 }
 
@@ -68,7 +72,13 @@ impl Drop for Scratch {
             && b.size <= KEEP
         {
             // after the thread's locals are gone, the block is just freed
-            let _ = FREE.try_with(|free| free.try_borrow_mut().map(|mut f| if f.len() < 8 { f.push(b) }));
+            let _ = FREE.try_with(|free| {
+                free.try_borrow_mut().map(|mut f| {
+                    if f.len() < 8 {
+                        f.push(b)
+                    }
+                })
+            });
         }
     }
 }

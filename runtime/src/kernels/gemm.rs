@@ -51,7 +51,11 @@ unsafe impl Sync for Pointers {}
 impl Pointers {
     fn offset(self, [a, b, out]: [isize; 3], size: usize) -> Pointers {
         let at = |p: *mut u8, d: isize| p.wrapping_offset(d * size as isize);
-        Pointers { a: at(self.a.cast_mut(), a), b: at(self.b.cast_mut(), b), out: at(self.out, out) }
+        Pointers {
+            a: at(self.a.cast_mut(), a),
+            b: at(self.b.cast_mut(), b),
+            out: at(self.out, out),
+        }
     }
 }
 
@@ -63,6 +67,14 @@ fn cost(dtype: DType, s: &Shape) -> u64 {
         _ => 4,
     };
     (s.m as u64).saturating_mul(s.n as u64).saturating_mul(s.k as u64) / rate
+}
+
+/// Lets the library read the cache sizes, which it does at its first product.
+pub(crate) fn warm_up() {
+    let (a, mut out) = ([1f32; 256], [0f32; 256]);
+    let p = a.as_ptr().cast();
+    // SAFETY: the arrays are 16 by 16, and the output is another one.
+    unsafe { matmul(DType::F32, 16, 16, 16, p, [16, 1], p, [16, 1], out.as_mut_ptr().cast(), [16, 1]) }
 }
 
 /// `out = a * b`.
@@ -83,7 +95,14 @@ pub unsafe fn matmul(
     out: *mut u8,
     out_strides: [isize; 2],
 ) {
-    let shape = Shape { m, n, k, a: a_strides, b: b_strides, out: out_strides };
+    let shape = Shape {
+        m,
+        n,
+        k,
+        a: a_strides,
+        b: b_strides,
+        out: out_strides,
+    };
     // SAFETY: the caller's contract.
     unsafe { batched(dtype, shape, a, b, out, 1, |_| [0; 3]) }
 }
@@ -110,27 +129,41 @@ pub unsafe fn batched(
     let by_rows = s.m >= s.n;
     let side = if by_rows { s.m } else { s.n };
     let work = s.m.saturating_mul(s.n).saturating_mul(s.k);
-    let pieces = if work < SMALL || batch >= 16 { 1 } else { (side / (4 * ALIGN)).clamp(1, 4) };
+    let pieces = if work < SMALL || batch >= 16 {
+        1
+    } else {
+        (side / (4 * ALIGN)).clamp(1, 4)
+    };
     let step = side.div_ceil(pieces).next_multiple_of(ALIGN);
     let pieces = side.div_ceil(step);
-    parts(cost(dtype, &s).saturating_mul(batch as u64), batch * pieces, |range| {
-        let all = &all;
-        for item in range {
-            let (i, from) = (item / pieces, item % pieces * step);
-            let len = step.min(side - from);
-            let mut piece = s;
-            let mut at = all.offset(offsets(i), dtype.size());
-            if by_rows {
-                piece.m = len;
-                at = at.offset([from as isize * s.a[0], 0, from as isize * s.out[0]], dtype.size());
-            } else {
-                piece.n = len;
-                at = at.offset([0, from as isize * s.b[1], from as isize * s.out[1]], dtype.size());
+    parts(
+        cost(dtype, &s).saturating_mul(batch as u64),
+        batch * pieces,
+        |range| {
+            let all = &all;
+            for item in range {
+                let (i, from) = (item / pieces, item % pieces * step);
+                let len = step.min(side - from);
+                let mut piece = s;
+                let mut at = all.offset(offsets(i), dtype.size());
+                if by_rows {
+                    piece.m = len;
+                    at = at.offset(
+                        [from as isize * s.a[0], 0, from as isize * s.out[0]],
+                        dtype.size(),
+                    );
+                } else {
+                    piece.n = len;
+                    at = at.offset(
+                        [0, from as isize * s.b[1], from as isize * s.out[1]],
+                        dtype.size(),
+                    );
+                }
+                // SAFETY: the caller's contract; the piece is a part of the product.
+                unsafe { product(dtype, &piece, at) };
             }
-            // SAFETY: the caller's contract; the piece is a part of the product.
-            unsafe { product(dtype, &piece, at) };
-        }
-    });
+        },
+    );
 }
 
 /// # Safety
@@ -157,11 +190,25 @@ unsafe fn float<T: 'static + Copy>(s: &Shape, p: Pointers, zero: T, one: T) {
     // SAFETY: the caller's contract; `out` is not read.
     unsafe {
         gemm::gemm(
-            s.m, s.n, s.k,
-            p.out.cast::<T>(), s.out[1], s.out[0], false,
-            p.a.cast::<T>(), s.a[1], s.a[0],
-            p.b.cast::<T>(), s.b[1], s.b[0],
-            zero, one, false, false, false, gemm::Parallelism::None,
+            s.m,
+            s.n,
+            s.k,
+            p.out.cast::<T>(),
+            s.out[1],
+            s.out[0],
+            false,
+            p.a.cast::<T>(),
+            s.a[1],
+            s.a[0],
+            p.b.cast::<T>(),
+            s.b[1],
+            s.b[0],
+            zero,
+            one,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
         );
     }
 }
@@ -170,7 +217,13 @@ unsafe fn float<T: 'static + Copy>(s: &Shape, p: Pointers, zero: T, one: T) {
 ///
 /// # Safety
 /// `src` is readable at all elements; `dst` has room for them.
-unsafe fn widen<S: Store<Elem = f32>>(src: *const u8, rows: usize, cols: usize, [r, c]: [isize; 2], dst: *mut f32) {
+unsafe fn widen<S: Store<Elem = f32>>(
+    src: *const u8,
+    rows: usize,
+    cols: usize,
+    [r, c]: [isize; 2],
+    dst: *mut f32,
+) {
     let src = src.cast::<S>();
     for i in 0..rows {
         for j in 0..cols {
@@ -192,8 +245,22 @@ unsafe fn half_product<S: Store<Elem = f32>>(s: &Shape, p: Pointers) {
         widen::<S>(p.a, s.m, s.k, s.a, a);
         widen::<S>(p.b, s.k, s.n, s.b, b);
         let dense = |cols: usize| [cols as isize, 1];
-        let wide = Shape { a: dense(s.k), b: dense(s.n), out: dense(s.n), ..*s };
-        float::<f32>(&wide, Pointers { a: a.cast(), b: b.cast(), out: out.cast() }, 0.0, 1.0);
+        let wide = Shape {
+            a: dense(s.k),
+            b: dense(s.n),
+            out: dense(s.n),
+            ..*s
+        };
+        float::<f32>(
+            &wide,
+            Pointers {
+                a: a.cast(),
+                b: b.cast(),
+                out: out.cast(),
+            },
+            0.0,
+            1.0,
+        );
         let to = p.out.cast::<S>();
         for i in 0..s.m {
             for j in 0..s.n {
@@ -308,7 +375,16 @@ mod tests {
         close: impl Fn(T, T) -> bool,
         poison: T,
     ) {
-        for (m, n, k) in [(0, 3, 2), (3, 0, 2), (2, 3, 0), (1, 1, 1), (1, 33, 7), (33, 1, 7), (7, 33, 65), (65, 70, 130)] {
+        for (m, n, k) in [
+            (0, 3, 2),
+            (3, 0, 2),
+            (2, 3, 0),
+            (1, 1, 1),
+            (1, 33, 7),
+            (33, 1, 7),
+            (7, 33, 65),
+            (65, 70, 130),
+        ] {
             let value = |i: usize, salt: usize| from(((i * 31 + salt) % 13) as i64 - 6);
             for transposed in 0..4 {
                 let (ta, tb) = (transposed & 1 == 1, transposed & 2 == 2);
@@ -320,18 +396,34 @@ mod tests {
                 // SAFETY: the strides describe the vectors.
                 unsafe {
                     let o = out.as_mut_ptr().cast();
-                    matmul(dtype, m, n, k, a.as_ptr().cast(), sa, b.as_ptr().cast(), sb, o, [2 * n as isize, 2]);
+                    matmul(
+                        dtype,
+                        m,
+                        n,
+                        k,
+                        a.as_ptr().cast(),
+                        sa,
+                        b.as_ptr().cast(),
+                        sb,
+                        o,
+                        [2 * n as isize, 2],
+                    );
                 }
                 for i in 0..m {
                     for j in 0..n {
                         let pairs: Vec<(T, T)> = (0..k)
                             .map(|l| {
-                                let at = |s: [isize; 2], r: usize, c: usize| (r as isize * s[0] + c as isize * s[1]) as usize;
+                                let at = |s: [isize; 2], r: usize, c: usize| {
+                                    (r as isize * s[0] + c as isize * s[1]) as usize
+                                };
                                 (a[at(sa, i, l)], b[at(sb, l, j)])
                             })
                             .collect();
                         let (got, want) = (out[2 * (i * n + j)], dot(&pairs));
-                        assert!(close(got, want), "{dtype} {m}x{n}x{k} {transposed}: {got:?} {want:?}");
+                        assert!(
+                            close(got, want),
+                            "{dtype} {m}x{n}x{k} {transposed}: {got:?} {want:?}"
+                        );
                     }
                 }
             }
@@ -340,15 +432,60 @@ mod tests {
 
     #[test]
     fn every_dtype_and_layout() {
-        check(DType::F32, |i| i as f32, |p| p.iter().map(|(a, b)| a * b).sum(), |x, y| x == y, f32::NAN);
-        check(DType::F64, |i| i as f64, |p| p.iter().map(|(a, b)| a * b).sum(), |x, y| x == y, f64::NAN);
-        check(DType::I32, |i| i as i32, |p| p.iter().map(|(a, b)| a * b).sum(), |x, y| x == y, -1);
-        check(DType::I64, |i| i << 60, |p| p.iter().fold(0i64, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b))), |x, y| x == y, -1);
-        check(DType::U8, |i| i as u8, |p| p.iter().fold(0u8, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b))), |x, y| x == y, 9);
+        check(
+            DType::F32,
+            |i| i as f32,
+            |p| p.iter().map(|(a, b)| a * b).sum(),
+            |x, y| x == y,
+            f32::NAN,
+        );
+        check(
+            DType::F64,
+            |i| i as f64,
+            |p| p.iter().map(|(a, b)| a * b).sum(),
+            |x, y| x == y,
+            f64::NAN,
+        );
+        check(
+            DType::I32,
+            |i| i as i32,
+            |p| p.iter().map(|(a, b)| a * b).sum(),
+            |x, y| x == y,
+            -1,
+        );
+        check(
+            DType::I64,
+            |i| i << 60,
+            |p| {
+                p.iter()
+                    .fold(0i64, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b)))
+            },
+            |x, y| x == y,
+            -1,
+        );
+        check(
+            DType::U8,
+            |i| i as u8,
+            |p| p.iter().fold(0u8, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b))),
+            |x, y| x == y,
+            9,
+        );
         let dot = |p: &[(f16, f16)]| f16::from_f32(p.iter().map(|(a, b)| a.to_f32() * b.to_f32()).sum());
-        check(DType::F16, |i| f16::from_f32(i as f32), dot, |x, y| x == y, f16::NAN);
+        check(
+            DType::F16,
+            |i| f16::from_f32(i as f32),
+            dot,
+            |x, y| x == y,
+            f16::NAN,
+        );
         let dot = |p: &[(bf16, bf16)]| bf16::from_f32(p.iter().map(|(a, b)| a.to_f32() * b.to_f32()).sum());
-        check(DType::BF16, |i| bf16::from_f32(i as f32), dot, |x, y| x == y, bf16::NAN);
+        check(
+            DType::BF16,
+            |i| bf16::from_f32(i as f32),
+            dot,
+            |x, y| x == y,
+            bf16::NAN,
+        );
     }
 
     #[test]
@@ -357,23 +494,52 @@ mod tests {
         let mut out = [0.0f32; 4];
         // SAFETY: 2x2 matrices.
         unsafe {
-            matmul(DType::F32, 2, 2, 2, a.as_ptr().cast(), [2, 1], b.as_ptr().cast(), [2, 1], out.as_mut_ptr().cast(), [2, 1]);
+            matmul(
+                DType::F32,
+                2,
+                2,
+                2,
+                a.as_ptr().cast(),
+                [2, 1],
+                b.as_ptr().cast(),
+                [2, 1],
+                out.as_mut_ptr().cast(),
+                [2, 1],
+            );
         }
-        assert!(out[0].is_infinite() && out[1].is_infinite() && out[2].is_nan() && out[3].is_nan(), "{out:?}");
+        assert!(
+            out[0].is_infinite() && out[1].is_infinite() && out[2].is_nan() && out[3].is_nan(),
+            "{out:?}"
+        );
     }
 
     #[test]
     fn threads_and_batches_do_not_change_bits() {
         let (m, n, k) = (600, 300, 257);
-        let a: Vec<f32> = (0..2 * m * k).map(|i| (i * 37 % 101) as f32 * 0.013 - 0.6).collect();
+        let a: Vec<f32> = (0..2 * m * k)
+            .map(|i| (i * 37 % 101) as f32 * 0.013 - 0.6)
+            .collect();
         let b: Vec<f32> = (0..k * n).map(|i| (i * 53 % 103) as f32 * 0.017 - 0.8).collect();
         let run = |threads: usize| {
             let mut out = vec![f32::NAN; 2 * m * n];
-            let s = Shape { m, n, k, a: [k as isize, 1], b: [n as isize, 1], out: [n as isize, 1] };
-            let o = Pointers { a: a.as_ptr().cast(), b: b.as_ptr().cast(), out: out.as_mut_ptr().cast() };
+            let s = Shape {
+                m,
+                n,
+                k,
+                a: [k as isize, 1],
+                b: [n as isize, 1],
+                out: [n as isize, 1],
+            };
+            let o = Pointers {
+                a: a.as_ptr().cast(),
+                b: b.as_ptr().cast(),
+                out: out.as_mut_ptr().cast(),
+            };
             // SAFETY: two products with a common right side.
             with_threads(threads, || unsafe {
-                batched(DType::F32, s, o.a, o.b, o.out, 2, |i| [(i * m * k) as isize, 0, (i * m * n) as isize])
+                batched(DType::F32, s, o.a, o.b, o.out, 2, |i| {
+                    [(i * m * k) as isize, 0, (i * m * n) as isize]
+                })
             });
             out
         };

@@ -87,8 +87,13 @@ pub fn parts(cost_ns: u64, n: usize, f: impl Fn(Range<usize>) + Sync) {
 #[inline(never)]
 fn fork(cost_ns: u64, n: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     let threads = threads().min(n);
-    let Some(pool) = (if threads > 1 { pool() } else { None }) else { return f(0..n) };
-    let chunks = (threads * CHUNKS_PER_THREAD).min(n).min((cost_ns / CHUNK_NS) as usize).max(threads);
+    let Some(pool) = (if threads > 1 { pool() } else { None }) else {
+        return f(0..n);
+    };
+    let chunks = (threads * CHUNKS_PER_THREAD)
+        .min(n)
+        .min((cost_ns / CHUNK_NS) as usize)
+        .max(threads);
     let next = AtomicUsize::new(0);
     let work = || {
         let _restore = Restore(&BUSY, BUSY.replace(true));
@@ -120,9 +125,21 @@ mod tests {
 
     #[test]
     fn every_index_is_seen_once() {
-        for (cost, n) in [(0, 0), (0, 5), (1 << 30, 0), (1 << 30, 1), (1 << 30, 2), (100_000, 1000), (1 << 40, 7919)] {
+        for (cost, n) in [
+            (0, 0),
+            (0, 5),
+            (1 << 30, 0),
+            (1 << 30, 1),
+            (1 << 30, 2),
+            (100_000, 1000),
+            (1 << 40, 7919),
+        ] {
             let seen: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
-            parts(cost, n, |r| r.for_each(|i| { seen[i].fetch_add(1, Relaxed); }));
+            parts(cost, n, |r| {
+                r.for_each(|i| {
+                    seen[i].fetch_add(1, Relaxed);
+                })
+            });
             assert!(seen.iter().all(|s| s.load(Relaxed) == 1), "{cost} {n}");
         }
     }
@@ -130,11 +147,17 @@ mod tests {
     #[test]
     fn nested_calls_and_one_thread_are_serial() {
         let ids = Mutex::new(vec![]);
-        with_threads(1, || parts(1 << 40, 100, |r| ids.lock().unwrap().push((r, std::thread::current().id()))));
+        with_threads(1, || {
+            parts(1 << 40, 100, |r| {
+                ids.lock().unwrap().push((r, std::thread::current().id()))
+            })
+        });
         assert_eq!(ids.into_inner().unwrap(), [(0..100, std::thread::current().id())]);
         parts(1 << 40, 8, |_| {
             let inner = AtomicUsize::new(0);
-            parts(1 << 40, 100, |r| { inner.fetch_add(r.len().min(1), Relaxed); });
+            parts(1 << 40, 100, |r| {
+                inner.fetch_add(r.len().min(1), Relaxed);
+            });
             assert_eq!(inner.into_inner(), 1);
         });
     }

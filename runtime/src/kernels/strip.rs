@@ -64,7 +64,11 @@ impl<'a> Args<'a> {
     #[inline(always)]
     unsafe fn new(raw: &'a Raw<'a>) -> Self {
         // LLVM learns that no lanes remain after the vector loop, and drops the scalar one: a third of the build cost
-        Args { inputs: raw.inputs, outputs: raw.outputs, n: raw.n & !(GROUP - 1) }
+        Args {
+            inputs: raw.inputs,
+            outputs: raw.outputs,
+            n: raw.n & !(GROUP - 1),
+        }
     }
 
     /// The number of lanes, a multiple of 64.
@@ -212,9 +216,20 @@ impl Strip {
     }
     /// Whether the strip has the signature of `program`.
     pub fn fits(&self, program: &tensorplay_stax::kernel::Program) -> bool {
-        self.inputs.iter().copied().eq(program.inputs.iter().map(|i| (i.dtype, i.access)))
-            && self.params.iter().copied().eq(program.params.iter().map(|p| p.dtype))
-            && self.outputs.iter().copied().eq(program.outputs.iter().map(|o| o.dtype))
+        self.inputs
+            .iter()
+            .copied()
+            .eq(program.inputs.iter().map(|i| (i.dtype, i.access)))
+            && self
+                .params
+                .iter()
+                .copied()
+                .eq(program.params.iter().map(|p| p.dtype))
+            && self
+                .outputs
+                .iter()
+                .copied()
+                .eq(program.outputs.iter().map(|o| o.dtype))
     }
 
     /// The function for the instruction set in use.

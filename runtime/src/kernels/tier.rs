@@ -80,7 +80,9 @@ fn choose() -> Isa {
 
 /// The set to use when the environment asks for `asked` on a CPU whose best set is `best`.
 fn select(asked: Option<&str>, best: Isa) -> Isa {
-    let Some(asked) = asked.map(str::trim).filter(|s| !s.is_empty()) else { return best };
+    let Some(asked) = asked.map(str::trim).filter(|s| !s.is_empty()) else {
+        return best;
+    };
     match Isa::ALL.into_iter().find(|i| i.name() == asked) {
         Some(isa) if isa <= best => isa,
         Some(isa) => {

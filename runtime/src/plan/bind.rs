@@ -262,7 +262,7 @@ impl<'a> Binder<'a> {
             Some((lowered, first)) if self.kernels != Kernels::Tile => {
                 let n = lowered.kernel.maps().count();
                 let strips = &self.strips[*first as usize..*first as usize + n];
-                Some((Arc::new(lowered.clone()), strips))
+                Some((lowered.clone(), strips))
             }
             _ => None,
         };
@@ -271,7 +271,7 @@ impl<'a> Binder<'a> {
             None => {
                 let lowered = match emitted {
                     Some((lowered, _)) => lowered.clone(),
-                    None => lower(&self.blob.module, &self.typing, unit, &|_| false),
+                    None => Arc::new(lower(&self.blob.module, &self.typing, unit, &|_| false)),
                 };
                 if self.kernels == Kernels::Emitted {
                     let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
@@ -288,7 +288,7 @@ impl<'a> Binder<'a> {
                         reason: format!("no kernel was emitted for inputs of {}", dtypes.join(", ")),
                     });
                 }
-                (Arc::new(lowered), None)
+                (lowered, None)
             }
         };
         self.kernel(u, unit, &space, lowered, strips)

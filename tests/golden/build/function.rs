@@ -64,7 +64,8 @@ pub fn write(case: &Case, name: &str) -> Result<Function, String> {
 
 /// The body with its last expression in `Ok(..)`, and the number of tensors in it.
 fn body(case: &Case) -> Result<(String, usize), String> {
-    let text = format!("{{{}}}", case.rust);
+    // the lines keep a comment at the end from hiding the brace
+    let text = format!("{{\n{}\n}}", case.rust);
     let block: syn::Block = syn::parse_str(&text).map_err(|e| format!("`{}` is not Rust: {e}", case.rust))?;
     let Some(Stmt::Expr(last, None)) = block.stmts.last() else {
         return Err(format!("`{}` does not end in an expression", case.rust));
@@ -80,12 +81,10 @@ fn body(case: &Case) -> Result<(String, usize), String> {
         ));
     }
     // the source text stays as it is written: messages and `explain!` quote it
-    let at = last.span().byte_range().start;
-    let (before, after) = text
-        .split_at_checked(at)
-        .and_then(|(b, a)| Some((b.strip_prefix('{')?, a.strip_suffix('}')?)))
-        .ok_or_else(|| format!("`{}` cannot be taken apart", case.rust))?;
-    Ok((format!("{before}Ok({})", after.trim_end()), returns))
+    let range = last.span().byte_range();
+    let parts = text.get(2..range.start).zip(text.get(range));
+    let (before, last) = parts.ok_or_else(|| format!("`{}` cannot be taken apart", case.rust))?;
+    Ok((format!("{before}Ok({last})"), returns))
 }
 
 impl Function {

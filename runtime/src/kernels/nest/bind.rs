@@ -75,15 +75,36 @@ impl Axes {
     /// Takes an axis out: its extent and strides (0 where a buffer lacks it).
     fn take(&mut self, axis: usize) -> (usize, Vec<isize>) {
         let extent = self.extents.remove(axis);
-        (extent, self.strides.iter_mut().map(|s| s.as_mut().map_or(0, |s| s.remove(axis))).collect())
+        (
+            extent,
+            self.strides
+                .iter_mut()
+                .map(|s| s.as_mut().map_or(0, |s| s.remove(axis)))
+                .collect(),
+        )
     }
 }
 
-pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &[View], outputs: &[View]) -> Nest {
-    assert_eq!((operands.len(), outputs.len()), (kernel.operands.len(), kernel.outputs.len()), "views of a kernel");
+pub(super) fn bind(
+    kernel: &Kernel,
+    shape: &[usize],
+    reduced: usize,
+    operands: &[View],
+    outputs: &[View],
+) -> Nest {
+    assert_eq!(
+        (operands.len(), outputs.len()),
+        (kernel.operands.len(), kernel.outputs.len()),
+        "views of a kernel"
+    );
     let rows_matter = kernel.has_rows();
     let split = if rows_matter { shape.len() - reduced } else { 0 };
-    let buffers: Vec<&Buffer> = kernel.operands.iter().chain(&kernel.outputs).chain(&kernel.scratch).collect();
+    let buffers: Vec<&Buffer> = kernel
+        .operands
+        .iter()
+        .chain(&kernel.outputs)
+        .chain(&kernel.scratch)
+        .collect();
     let tensors = operands.len() + outputs.len();
     let bytes = |b: usize, from: usize, to: usize| -> Option<Strides> {
         let view = operands.iter().chain(outputs).nth(b)?;
@@ -99,12 +120,16 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
             Space::Row => None,
         }),
     );
-    let has_arg = kernel.steps.iter().any(|s| {
-        matches!(s, Step::Reduce(r) if matches!(r.kind, ReduceKind::ArgMax | ReduceKind::ArgMin))
-    });
+    let has_arg = kernel
+        .steps
+        .iter()
+        .any(|s| matches!(s, Step::Reduce(r) if matches!(r.kind, ReduceKind::ArgMax | ReduceKind::ArgMin)));
     // memory order: that of the first output with elements, else of the first operand that has them
     let elem = |b: &usize| buffers[*b].space == Space::Elem;
-    let reference = (operands.len()..tensors).find(elem).or_else(|| (0..operands.len()).find(elem)).unwrap_or(0);
+    let reference = (operands.len()..tensors)
+        .find(elem)
+        .or_else(|| (0..operands.len()).find(elem))
+        .unwrap_or(0);
     if tensors > 0 {
         outer.order_by(reference);
         if !has_arg {
@@ -115,8 +140,18 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
     lanes.collapse();
     if !rows_matter {
         // element-wise: the last axis is the lanes, the others are outer
-        outer = Axes { extents: lanes.extents.clone(), strides: lanes.strides.clone() };
-        lanes = Axes { extents: Dims::new(), strides: lanes.strides.iter().map(|s| s.as_ref().map(|_| Strides::new())).collect() };
+        outer = Axes {
+            extents: lanes.extents.clone(),
+            strides: lanes.strides.clone(),
+        };
+        lanes = Axes {
+            extents: Dims::new(),
+            strides: lanes
+                .strides
+                .iter()
+                .map(|s| s.as_ref().map(|_| Strides::new()))
+                .collect(),
+        };
         if let Some(last) = outer.extents.len().checked_sub(1) {
             let (extent, strides) = outer.take(last);
             lanes.extents.push(extent);
@@ -132,11 +167,22 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
         let s = lanes.strides[b].as_ref();
         len <= 1 || s.is_some_and(|s| s.len() == 1 && s[0] == buffers[b].dtype.size() as isize)
     };
-    let strided = |b: usize| elem(&b) && !dense(b) && lanes.strides[b].as_ref().is_some_and(|s| s.iter().any(|v| *v != 0));
+    let strided = |b: usize| {
+        elem(&b)
+            && !dense(b)
+            && lanes.strides[b]
+                .as_ref()
+                .is_some_and(|s| s.iter().any(|v| *v != 0))
+    };
     // the row axis: where a strided tensor is contiguous, else the innermost
     let row_axis = (0..tensors)
         .filter(|b| strided(*b))
-        .find_map(|b| outer.strides[b].as_ref()?.iter().position(|s| *s == buffers[b].dtype.size() as isize))
+        .find_map(|b| {
+            outer.strides[b]
+                .as_ref()?
+                .iter()
+                .position(|s| *s == buffers[b].dtype.size() as isize)
+        })
         .or(outer.extents.len().checked_sub(1));
     let (rows, row_strides) = row_axis.map_or((1, vec![0; buffers.len()]), |a| outer.take(a));
 
@@ -145,26 +191,49 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
     let touched = |b: usize| -> (usize, usize, usize) {
         // first phase, last phase, number of phases that touch the buffer
         let used: Vec<usize> = (0..phase_count).filter(|p| steps[*p].touches(b)).collect();
-        (used.first().copied().unwrap_or(0), used.last().copied().unwrap_or(0), used.len())
+        (
+            used.first().copied().unwrap_or(0),
+            used.last().copied().unwrap_or(0),
+            used.len(),
+        )
     };
     let short = !rows_matter && len < SHORT && rows > 1;
     let tiled = |b: usize| -> bool {
-        elem(&b) && (b >= tensors || !dense(b) || (short && row_strides[b] != (len * buffers[b].dtype.size()) as isize))
+        elem(&b)
+            && (b >= tensors
+                || !dense(b)
+                || (short && row_strides[b] != (len * buffers[b].dtype.size()) as isize))
     };
-    let tile_bytes: usize = (0..buffers.len()).filter(|b| tiled(*b)).map(|b| buffers[b].dtype.size()).sum();
+    let tile_bytes: usize = (0..buffers.len())
+        .filter(|b| tiled(*b))
+        .map(|b| buffers[b].dtype.size())
+        .sum();
     // operands that are the same in all rows take room once
     let varies = |b: &usize| *b >= operands.len() || row_strides[*b] != 0;
-    let all_bytes: usize =
-        (0..buffers.len()).filter(elem).filter(varies).map(|b| buffers[b].dtype.size()).sum();
+    let (mut all_bytes, mut same_bytes) = (0, 0);
+    for b in (0..buffers.len()).filter(elem) {
+        *(if varies(&b) {
+            &mut all_bytes
+        } else {
+            &mut same_bytes
+        }) += buffers[b].dtype.size();
+    }
     let transposed = (0..tensors).any(|b| tiled(b) && strided(b));
     // rows of a block and lanes of a chunk
     let (block, chunk) = if rows_matter {
-        let fit = L1 / (len * all_bytes).max(1);
+        let fit = L1.saturating_sub(len * same_bytes) / (len * all_bytes).max(1);
         // several rows at a time, if their tiles stay in L2
-        let one_pass = (0..buffers.len()).filter(|b| tiled(*b)).all(|b| touched(b).2 <= 1);
+        let one_pass = (0..buffers.len())
+            .filter(|b| tiled(*b))
+            .all(|b| touched(b).2 <= 1);
         let abreast = transposed && (one_pass || len * 16 * tile_bytes <= 512 << 10);
         let chunk = if abreast { CHUNK / 4 } else { CHUNK };
-        ((if abreast { fit.max(16) } else { fit }).clamp(1, 64).min(rows.max(1)), len.min(chunk))
+        (
+            (if abreast { fit.max(16) } else { fit })
+                .clamp(1, 64)
+                .min(rows.max(1)),
+            len.min(chunk),
+        )
     } else if tile_bytes == 0 {
         // long rows are cut only to have something to share out
         let chunk = len.min(1 << 15);
@@ -177,12 +246,17 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
         (rows_wanted, len.min(chunk.max(64)))
     };
     let block = block.max(1).min(rows.max(1));
-    let pieces = if rows_matter && len >= 2 * PIECE { len.div_ceil(PIECE).min(1024) } else { 1 };
+    let pieces = if rows_matter && len >= 2 * PIECE {
+        len.div_ceil(PIECE).min(1024)
+    } else {
+        1
+    };
     let piece = len.div_ceil(pieces).next_multiple_of(CHUNK);
     let pieces = if pieces > 1 { len.div_ceil(piece) } else { 1 };
 
     // places of buffers, and room for tiles
-    let (mut shared, mut local) = (0usize, 0usize);
+    // half a page off: a tile's stores must not look like the loads of a page-aligned tensor's next lanes
+    let (mut shared, mut local) = (2048usize, 2048usize);
     let room = |area: &mut usize, bytes: usize| {
         let at = *area;
         *area += bytes.next_multiple_of(64) + 64;
@@ -203,15 +277,22 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
         } else if !tiled(b) {
             Place::Direct
         } else if rows_matter && len > chunk && (count > 1 || first != last) {
-            Place::Full { at: room(&mut shared, block * len * size) }
+            Place::Full {
+                at: room(&mut shared, block * len * size),
+            }
         } else {
             let lone = tensor && b < operands.len() && row_strides[b] == 0 && !short;
-            Place::Chunk { at: room(&mut local, if lone { 1 } else { block } * chunk * size), lone }
+            Place::Chunk {
+                at: room(&mut local, if lone { 1 } else { block } * chunk * size),
+                lone,
+            }
         };
         plans.push(Plan {
             size,
             space: buffer.space,
-            outer: outer.strides[b].clone().unwrap_or_else(|| SmallVec::from_elem(0, outer.extents.len())),
+            outer: outer.strides[b]
+                .clone()
+                .unwrap_or_else(|| SmallVec::from_elem(0, outer.extents.len())),
             row: row_strides[b],
             lane: lanes.strides[b].clone().unwrap_or_default(),
             place,
@@ -221,7 +302,14 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
         let tile = |b: &usize| matches!(plans[*b].place, Place::Chunk { .. } | Place::Full { .. });
         let outputs_only = range.start > 0 || operands.is_empty();
         range
-            .filter(|b| tile(b) && if outputs_only { steps[p].writes(*b) } else { steps[p].touches(*b) })
+            .filter(|b| {
+                tile(b)
+                    && if outputs_only {
+                        steps[p].writes(*b)
+                    } else {
+                        steps[p].touches(*b)
+                    }
+            })
             .map(|b| b as u16)
             .collect()
     };
@@ -233,10 +321,17 @@ pub(super) fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &
         }
     }
     let reduces = steps.iter().map(|p| p.reduces()).max().unwrap_or(0);
-    let accs = room(&mut shared, reduces * block * pieces * size_of::<super::super::reduce::Acc>());
+    let accs = room(
+        &mut shared,
+        reduces * block * pieces * size_of::<super::super::reduce::Acc>(),
+    );
     let blocks = rows.div_ceil(block);
     let outer_count: usize = outer.extents.iter().product();
-    let chunks = if rows_matter { 1 } else { len.div_ceil(chunk.max(1)) };
+    let chunks = if rows_matter {
+        1
+    } else {
+        len.div_ceil(chunk.max(1))
+    };
     let picos = cost(kernel);
     let flat = !rows_matter
         && kernel.steps.len() == 1
@@ -279,9 +374,28 @@ fn cost(kernel: &Kernel) -> u64 {
             .map(|i| match i.op {
                 LaneOp::Const(_) => 0,
                 LaneOp::Op(
-                    Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Square | Op::Relu | Op::Maximum | Op::Minimum
-                    | Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::WhereCond | Op::Clamp | Op::ClampMin
-                    | Op::ClampMax | Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot,
+                    Op::Add
+                    | Op::Sub
+                    | Op::Mul
+                    | Op::Neg
+                    | Op::Abs
+                    | Op::Square
+                    | Op::Relu
+                    | Op::Maximum
+                    | Op::Minimum
+                    | Op::Eq
+                    | Op::Ne
+                    | Op::Lt
+                    | Op::Le
+                    | Op::Gt
+                    | Op::Ge
+                    | Op::WhereCond
+                    | Op::Clamp
+                    | Op::ClampMin
+                    | Op::ClampMax
+                    | Op::LogicalAnd
+                    | Op::LogicalOr
+                    | Op::LogicalNot,
                 )
                 | LaneOp::Cast
                 | LaneOp::RoundF16
@@ -300,7 +414,12 @@ fn cost(kernel: &Kernel) -> u64 {
             Step::Reduce(_) => 30,
         })
         .sum();
-    let memory: usize = kernel.operands.iter().chain(&kernel.outputs).map(|b| b.dtype.size()).sum();
+    let memory: usize = kernel
+        .operands
+        .iter()
+        .chain(&kernel.outputs)
+        .map(|b| b.dtype.size())
+        .sum();
     steps + 15 * memory as u64
 }
 
@@ -351,14 +470,21 @@ fn phases(kernel: &Kernel) -> Vec<Phase> {
 /// Whether the pass still folds into that buffer.
 fn folded(phase: Option<&Phase>, buffer: u16) -> bool {
     match phase {
-        Some(Phase::Elem(p)) => p.steps.iter().any(|s| matches!(s, Elem::Reduce(r) if r.dst == buffer)),
+        Some(Phase::Elem(p)) => p
+            .steps
+            .iter()
+            .any(|s| matches!(s, Elem::Reduce(r) if r.dst == buffer)),
         _ => false,
     }
 }
 
 fn elem_phase(phases: &mut Vec<Phase>, fresh: bool) -> &mut super::ElemPhase {
     if fresh || !matches!(phases.last(), Some(Phase::Elem(_))) {
-        phases.push(Phase::Elem(super::ElemPhase { steps: vec![], gathers: SmallVec::new(), scatters: SmallVec::new() }));
+        phases.push(Phase::Elem(super::ElemPhase {
+            steps: vec![],
+            gathers: SmallVec::new(),
+            scatters: SmallVec::new(),
+        }));
     }
     match phases.last_mut() {
         Some(Phase::Elem(p)) => p,
@@ -382,7 +508,12 @@ fn map_plan(m: &Map, number: usize, index: impl Fn(Buf) -> u16) -> MapPlan {
                 size: i.dtype.size(),
             })
             .collect(),
-        params: m.params.iter().zip(&m.program.params).map(|(p, t)| (*p, tag(t.dtype, Access::Splat))).collect(),
+        params: m
+            .params
+            .iter()
+            .zip(&m.program.params)
+            .map(|(p, t)| (*p, tag(t.dtype, Access::Splat)))
+            .collect(),
         outputs: m
             .program
             .outputs

@@ -183,7 +183,18 @@ pub(super) unsafe fn gather(
     runs(l, |offset, at, n, lane| {
         // SAFETY: the caller's contract; a run is part of the lanes.
         unsafe {
-            gather_block(size, src.offset(offset), dst.add(at * size), Block { rows, n, row, lane, pitch });
+            gather_block(
+                size,
+                src.offset(offset),
+                dst.add(at * size),
+                Block {
+                    rows,
+                    n,
+                    row,
+                    lane,
+                    pitch,
+                },
+            );
         }
     });
 }
@@ -204,7 +215,18 @@ pub(super) unsafe fn scatter(
     runs(l, |offset, at, n, lane| {
         // SAFETY: the caller's contract; a run is part of the lanes.
         unsafe {
-            scatter_block(size, src.add(at * size), dst.offset(offset), Block { rows, n, row, lane, pitch });
+            scatter_block(
+                size,
+                src.add(at * size),
+                dst.offset(offset),
+                Block {
+                    rows,
+                    n,
+                    row,
+                    lane,
+                    pitch,
+                },
+            );
         }
     });
 }

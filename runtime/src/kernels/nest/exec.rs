@@ -84,7 +84,11 @@ pub(super) unsafe fn run(
     let call = Call {
         nest,
         runners,
-        bases: operands.iter().map(|p| p.cast_mut()).chain(outputs.iter().copied()).collect(),
+        bases: operands
+            .iter()
+            .map(|p| p.cast_mut())
+            .chain(outputs.iter().copied())
+            .collect(),
         params: params
             .iter()
             .zip(&nest.params)
@@ -93,8 +97,12 @@ pub(super) unsafe fn run(
     };
     let call = Shared(&call);
     if nest.flat {
-        let Some(Phase::Elem(ElemPhase { steps, .. })) = nest.phases.first() else { return };
-        let Some(Elem::Map(map)) = steps.first() else { return };
+        let Some(Phase::Elem(ElemPhase { steps, .. })) = nest.phases.first() else {
+            return;
+        };
+        let Some(Elem::Map(map)) = steps.first() else {
+            return;
+        };
         return parts(nest.cost_ns, nest.units, |range| {
             let call = call.get();
             let (from, to) = (range.start * nest.chunk, (range.end * nest.chunk).min(nest.len));
@@ -114,7 +122,12 @@ pub(super) unsafe fn run(
         let mut local = Local::new(local.ptr(), nest.plans.len());
         for at in &nest.bool_rows {
             // SAFETY: inside the area. The padding of Bool row tiles is read, so it must be 0 or 1.
-            unsafe { shared.ptr().add(*at).write_bytes(0, nest.block.next_multiple_of(GROUP)) };
+            unsafe {
+                shared
+                    .ptr()
+                    .add(*at)
+                    .write_bytes(0, nest.block.next_multiple_of(GROUP))
+            };
         }
         for u in range {
             // SAFETY: the caller's contract; the scratch has the bound sizes.
@@ -131,7 +144,10 @@ pub(super) unsafe fn run(
 
 impl Local {
     fn new(area: *mut u8, buffers: usize) -> Local {
-        Local { area, filled: SmallVec::from_elem((std::ptr::null(), 0, 0, 0), buffers) }
+        Local {
+            area,
+            filled: SmallVec::from_elem((std::ptr::null(), 0, 0, 0), buffers),
+        }
     }
 }
 
@@ -157,7 +173,12 @@ impl Call<'_> {
                 *t = unsafe { t.offset(i * plan.outer[axis]) };
             }
         }
-        let unit = Unit { call: self, tensors, rows, shared };
+        let unit = Unit {
+            call: self,
+            tensors,
+            rows,
+            shared,
+        };
         // SAFETY: the caller's contract.
         unsafe {
             if nest.rows_matter {
@@ -184,9 +205,10 @@ impl Unit<'_, '_> {
         // SAFETY: inside the tensor or the tile.
         unsafe {
             match plan.place {
-                Place::Direct => {
-                    (self.tensors[usize::from(b)].add(from * plan.size), plan.row as usize)
-                }
+                Place::Direct => (
+                    self.tensors[usize::from(b)].add(from * plan.size),
+                    plan.row as usize,
+                ),
                 Place::Chunk { at, lone } => {
                     (local.area.add(at), if lone { 0 } else { nest.chunk * plan.size })
                 }
@@ -234,7 +256,12 @@ impl Unit<'_, '_> {
         for b in tensors {
             let plan = &self.call.nest.plans[b];
             if let Place::RowTile { at } = plan.place {
-                let l = Lanes { dims: &[self.rows], strides: &[plan.row], start: 0, n: self.rows };
+                let l = Lanes {
+                    dims: &[self.rows],
+                    strides: &[plan.row],
+                    start: 0,
+                    n: self.rows,
+                };
                 // SAFETY: the rows are in the tensor, and the tile has room for them.
                 unsafe {
                     let (tile, tensor) = (self.shared.add(at), self.tensors[b]);
@@ -267,7 +294,9 @@ impl Unit<'_, '_> {
             for piece in 0..nest.pieces {
                 for (f, r) in folds.iter().enumerate() {
                     for row in 0..self.rows {
-                        states.add(piece * width + f * nest.block + row).write(r.folder.start());
+                        states
+                            .add(piece * width + f * nest.block + row)
+                            .write(r.folder.start());
                     }
                 }
             }
@@ -307,7 +336,13 @@ impl Unit<'_, '_> {
     }
 
     /// The steps of a pass over some lanes of the rows, chunk by chunk.
-    unsafe fn lanes(&self, phase: &ElemPhase, lanes: std::ops::Range<usize>, local: &mut Local, states: &mut [Acc]) {
+    unsafe fn lanes(
+        &self,
+        phase: &ElemPhase,
+        lanes: std::ops::Range<usize>,
+        local: &mut Local,
+        states: &mut [Acc],
+    ) {
         let nest = self.call.nest;
         let mut from = lanes.start;
         while from < lanes.end {
@@ -346,9 +381,20 @@ impl Unit<'_, '_> {
         let nest = self.call.nest;
         let each = |b: usize, local: &mut Local| {
             let plan = &nest.plans[b];
-            let (Place::Chunk { .. } | Place::Full { .. }) = plan.place else { return };
-            let l = Lanes { dims: &nest.lanes, strides: &plan.lane, start: from, n };
-            let rows = if matches!(plan.place, Place::Chunk { lone: true, .. }) { 1 } else { self.rows };
+            let (Place::Chunk { .. } | Place::Full { .. }) = plan.place else {
+                return;
+            };
+            let l = Lanes {
+                dims: &nest.lanes,
+                strides: &plan.lane,
+                start: from,
+                n,
+            };
+            let rows = if matches!(plan.place, Place::Chunk { lone: true, .. }) {
+                1
+            } else {
+                self.rows
+            };
             // SAFETY: the chunk is within the tensor, and the tile has room for it.
             unsafe {
                 let (tile, pitch) = self.elem(b as u16, from, local);
@@ -379,7 +425,11 @@ impl Unit<'_, '_> {
         unsafe {
             for (arg, b) in args.operands() {
                 let row_space = self.call.nest.plans[usize::from(b.buffer)].space == Space::Row;
-                let (ptr, step) = if row_space { self.row(b.buffer) } else { self.elem(b.buffer, from, local) };
+                let (ptr, step) = if row_space {
+                    self.row(b.buffer)
+                } else {
+                    self.elem(b.buffer, from, local)
+                };
                 dense &= !b.splat && step == n * b.size;
                 arg.ptr = ptr;
                 steps.push(step);
@@ -412,22 +462,38 @@ impl<'a> Args<'a> {
         let null = std::ptr::null();
         let mut all = SmallVec::new();
         for i in &map.inputs {
-            all.push(Arg { ptr: null, tag: i.tag });
+            all.push(Arg {
+                ptr: null,
+                tag: i.tag,
+            });
         }
         for (p, tag) in &map.params {
-            all.push(Arg { ptr: (&raw const call.params[usize::from(*p)]).cast(), tag: *tag });
+            all.push(Arg {
+                ptr: (&raw const call.params[usize::from(*p)]).cast(),
+                tag: *tag,
+            });
         }
         for o in &map.outputs {
-            all.push(Arg { ptr: null, tag: o.tag });
+            all.push(Arg {
+                ptr: null,
+                tag: o.tag,
+            });
         }
-        Args { runner: call.runners[map.number], map, all }
+        Args {
+            runner: call.runners[map.number],
+            map,
+            all,
+        }
     }
 
     /// Inputs (without params) and outputs, with what they are.
     fn operands(&mut self) -> impl Iterator<Item = (&mut Arg, &'a super::Input)> {
         let (inputs, rest) = self.all.split_at_mut(self.map.inputs.len());
         let outputs = &mut rest[self.map.params.len()..];
-        inputs.iter_mut().zip(&self.map.inputs).chain(outputs.iter_mut().zip(&self.map.outputs))
+        inputs
+            .iter_mut()
+            .zip(&self.map.inputs)
+            .chain(outputs.iter_mut().zip(&self.map.outputs))
     }
 
     /// # Safety
@@ -441,7 +507,11 @@ impl<'a> Args<'a> {
                 Runner::Strip(f) => {
                     let whole = n & !(GROUP - 1);
                     if whole > 0 {
-                        f(&Raw { inputs, outputs, n: whole });
+                        f(&Raw {
+                            inputs,
+                            outputs,
+                            n: whole,
+                        });
                     }
                     if whole < n {
                         self.tail(f, n);
@@ -471,7 +541,11 @@ impl<'a> Args<'a> {
                 for (a, o) in outputs.iter_mut().zip(&self.map.outputs) {
                     a.ptr = a.ptr.add((n - GROUP) * o.size);
                 }
-                return f(&Raw { inputs, outputs, n: GROUP });
+                return f(&Raw {
+                    inputs,
+                    outputs,
+                    n: GROUP,
+                });
             }
             let pad = Scratch::new((inputs.len() + outputs.len()) * GROUP * 8);
             let mut at = pad.ptr();
@@ -487,7 +561,11 @@ impl<'a> Args<'a> {
                 a.ptr = at;
                 at = at.add(GROUP * 8);
             }
-            f(&Raw { inputs, outputs, n: GROUP });
+            f(&Raw {
+                inputs,
+                outputs,
+                n: GROUP,
+            });
             for ((a, to), o) in outputs.iter().zip(&self.all[count..]).zip(&self.map.outputs) {
                 to.ptr.cast_mut().copy_from_nonoverlapping(a.ptr, n * o.size);
             }

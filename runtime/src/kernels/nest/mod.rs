@@ -120,7 +120,12 @@ enum Phase {
 
 impl Phase {
     fn touches(&self, b: usize) -> bool {
-        let map = |m: &MapPlan| m.inputs.iter().chain(&m.outputs).any(|i| usize::from(i.buffer) == b);
+        let map = |m: &MapPlan| {
+            m.inputs
+                .iter()
+                .chain(&m.outputs)
+                .any(|i| usize::from(i.buffer) == b)
+        };
         match self {
             Phase::Row(m) => map(m),
             Phase::Elem(p) => p.steps.iter().any(|s| match s {
@@ -189,7 +194,13 @@ impl Nest {
     /// Binds a kernel to the iteration space `shape`, outer axes first. `reduced` trailing axes form a row; 0 for
     /// an element-wise kernel, whose whole space is elements. Views have strides over the space, or over the
     /// outer axes for a row buffer.
-    pub fn bind(kernel: &Kernel, shape: &[usize], reduced: usize, operands: &[View], outputs: &[View]) -> Nest {
+    pub fn bind(
+        kernel: &Kernel,
+        shape: &[usize],
+        reduced: usize,
+        operands: &[View],
+        outputs: &[View],
+    ) -> Nest {
         bind::bind(kernel, shape, reduced, operands, outputs)
     }
 
@@ -208,12 +219,19 @@ impl Nest {
         params: &[Scalar],
     ) {
         assert!(
-            operands.len() == self.operands && outputs.len() == self.outputs && params.len() == self.params.len(),
+            operands.len() == self.operands
+                && outputs.len() == self.outputs
+                && params.len() == self.params.len(),
             "operands of kernel `{}`",
             kernel.name
         );
         if let Code::Emitted(strips) = code {
-            assert_eq!(strips.len(), self.tiles.len(), "strips of kernel `{}`", kernel.name);
+            assert_eq!(
+                strips.len(),
+                self.tiles.len(),
+                "strips of kernel `{}`",
+                kernel.name
+            );
         }
         if self.units == 0 {
             return;

@@ -3,7 +3,7 @@
 #![cfg(target_arch = "x86_64")]
 
 use super::super::par::with_threads;
-use super::super::tier::{Isa, isa, per_isa};
+use super::super::tier::{isa, per_isa};
 use super::tests::{AFFINE, NORM, SOFTMAX, affine_kernel, norm_kernel, softmax_kernel};
 use super::{Code, Nest, Scalar, View};
 use crate::lane::{Lane, Tier};
@@ -40,7 +40,9 @@ fn softmax_row<T: Tier>(x: &[f32], o: &mut [f32]) {
             }
         }
     }
-    let m = largest(&std::array::from_fn(|l| max(max(m[0][l], m[1][l]), max(m[2][l], m[3][l]))));
+    let m = largest(&std::array::from_fn(|l| {
+        max(max(m[0][l], m[1][l]), max(m[2][l], m[3][l]))
+    }));
     for i in 0..x.len() {
         o[i] = Lane::<f32, T>::new(x[i] - m).exp().get();
     }
@@ -52,7 +54,10 @@ fn softmax_row<T: Tier>(x: &[f32], o: &mut [f32]) {
             }
         }
     }
-    let r = 1.0 / total(&std::array::from_fn(|l| (s[0][l] + s[1][l]) + (s[2][l] + s[3][l])));
+    let r = 1.0
+        / total(&std::array::from_fn(|l| {
+            (s[0][l] + s[1][l]) + (s[2][l] + s[3][l])
+        }));
     for v in o {
         *v *= r;
     }
@@ -74,8 +79,12 @@ fn norm_rows<T: Tier>(x: &[f32], w: &[f32], b: &[f32], o: &mut [f32]) {
                 }
             }
         }
-        let st = total(&std::array::from_fn(|l| (s[0][l] + s[1][l]) + (s[2][l] + s[3][l])));
-        let qt = total(&std::array::from_fn(|l| (q[0][l] + q[1][l]) + (q[2][l] + q[3][l])));
+        let st = total(&std::array::from_fn(|l| {
+            (s[0][l] + s[1][l]) + (s[2][l] + s[3][l])
+        }));
+        let qt = total(&std::array::from_fn(|l| {
+            (q[0][l] + q[1][l]) + (q[2][l] + q[3][l])
+        }));
         let md = st / n as f32;
         let r = 1.0 / ((qt / n as f32 - md * md).max(0.0) + 1e-5).sqrt();
         let mu = pivot + md;
@@ -113,15 +122,26 @@ unsafe fn hand<T: Tier>(which: usize, x: &[f32], w: &[f32], b: &[f32], o: &mut [
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
-    let hand = per_isa!(hand, fn(which: usize, x: &[f32], w: &[f32], b: &[f32], o: &mut [f32]))[isa() as usize];
+    let hand = per_isa!(
+        hand,
+        fn(which: usize, x: &[f32], w: &[f32], b: &[f32], o: &mut [f32])
+    )[isa() as usize];
     for (rows, cols) in [(1024usize, 1024usize), (32, 1024), (4096, 64), (16, 16384)] {
         let n = rows * cols;
         let x: Vec<f32> = (0..n).map(|i| (i % 977) as f32 * 0.01 - 4.0).collect();
         let w: Vec<f32> = (0..cols).map(|i| (i % 13) as f32 * 0.1).collect();
         let b = w.clone();
-        let full = View { strides: [cols as isize, 1].into_iter().collect() };
-        let row = View { strides: [0, 1].into_iter().collect() };
-        let kernels = [(softmax_kernel(), &SOFTMAX[..], 1), (norm_kernel(), &NORM[..], 1), (affine_kernel(), &AFFINE[..], 0)];
+        let full = View {
+            strides: [cols as isize, 1].into_iter().collect(),
+        };
+        let row = View {
+            strides: [0, 1].into_iter().collect(),
+        };
+        let kernels = [
+            (softmax_kernel(), &SOFTMAX[..], 1),
+            (norm_kernel(), &NORM[..], 1),
+            (affine_kernel(), &AFFINE[..], 0),
+        ];
         let scalars = [
             vec![],
             vec![Scalar::Float(1.0 / cols as f64), Scalar::Float(1e-5)],
@@ -130,7 +150,10 @@ fn speed() {
         for (which, name) in ["softmax", "layer_norm", "affine"].into_iter().enumerate() {
             let (k, strips, reduced) = &kernels[which];
             let views: Vec<View> = [full.clone(), row.clone(), row.clone()][..k.operands.len()].to_vec();
-            let pointers: Vec<*const u8> = [&x, &w, &b][..k.operands.len()].iter().map(|v| v.as_ptr().cast()).collect();
+            let pointers: Vec<*const u8> = [&x, &w, &b][..k.operands.len()]
+                .iter()
+                .map(|v| v.as_ptr().cast())
+                .collect();
             let nest = Nest::bind(k, &[rows, cols], *reduced, &views, std::slice::from_ref(&full));
             let (mut times, reps) = ([vec![], vec![], vec![]], ((1 << 20) / n).max(1));
             for _ in 0..61 {
@@ -141,7 +164,13 @@ fn speed() {
                         // SAFETY: the output has room for the space; all of it is written.
                         unsafe {
                             match mode {
-                                0 => hand(which, &x, &w, &b, std::slice::from_raw_parts_mut(out.as_mut_ptr(), n)),
+                                0 => hand(
+                                    which,
+                                    &x,
+                                    &w,
+                                    &b,
+                                    std::slice::from_raw_parts_mut(out.as_mut_ptr(), n),
+                                ),
                                 m => with_threads(1, || {
                                     let code = if m == 1 { Code::Emitted(strips) } else { Code::Tile };
                                     nest.run(k, code, &pointers, &[out.as_mut_ptr().cast()], &scalars[which]);
@@ -162,14 +191,18 @@ fn speed() {
             let (h, e, t) = (median(h), median(e), median(t));
             println!(
                 "{} {rows}x{cols} {name}: hand {h:.1} us, emitted {e:.1} ({:.3}), tile {t:.1} ({:.2})",
-                isa(), e / h, t / h
+                isa(),
+                e / h,
+                t / h
             );
         }
     }
     let (k, n) = (affine_kernel(), 64);
     let x = vec![1.0f32; n];
     let mut out = vec![0.0f32; n];
-    let v = View { strides: [1].into_iter().collect() };
+    let v = View {
+        strides: [1].into_iter().collect(),
+    };
     let nest = Nest::bind(&k, &[n], 0, &[v.clone(), v.clone(), v.clone()], &[v]);
     let p: *const u8 = x.as_ptr().cast();
     for (name, code) in [("emitted", Code::Emitted(&AFFINE)), ("tile", Code::Tile)] {
@@ -178,7 +211,15 @@ fn speed() {
                 let start = Instant::now();
                 for _ in 0..1000 {
                     // SAFETY: vectors of `n` elements.
-                    unsafe { nest.run(&k, code, &[p, p, p], &[out.as_mut_ptr().cast()], &[Scalar::Float(1.5)]) };
+                    unsafe {
+                        nest.run(
+                            &k,
+                            code,
+                            &[p, p, p],
+                            &[out.as_mut_ptr().cast()],
+                            &[Scalar::Float(1.5)],
+                        )
+                    };
                     black_box(&mut out);
                 }
                 start.elapsed().as_secs_f64() * 1e6
@@ -191,7 +232,11 @@ fn speed() {
     use tensorplay_graph::DType;
     use tensorplay_stax::kernel::ReduceKind;
     let x = vec![1.0f32; 1024];
-    for kind in [ReduceKind::Sum, ReduceKind::Max, ReduceKind::SumSquares { center: None }] {
+    for kind in [
+        ReduceKind::Sum,
+        ReduceKind::Max,
+        ReduceKind::SumSquares { center: None },
+    ] {
         let f = Folder::new(kind, DType::F32);
         let chunk = f.chunk();
         let ns = (0..200)
@@ -206,30 +251,47 @@ fn speed() {
                 start.elapsed().as_secs_f64() * 1e6
             })
             .fold(f64::INFINITY, f64::min);
-        println!("{kind:?} of 1024 f32 in L1: {ns:.1} ns, {:.2} loads of 64 bytes a ns", 64.0 / ns);
+        println!(
+            "{kind:?} of 1024 f32 in L1: {ns:.1} ns, {:.2} loads of 64 bytes a ns",
+            64.0 / ns
+        );
     }
     use super::super::strip::{Arg, Raw, tag};
     use tensorplay_stax::kernel::Access;
     let mut y = vec![0.0f32; 1024 + 48];
     let one = 1.0f32;
-    let arg = |p: *const u8, a| Arg { ptr: p, tag: tag(DType::F32, a) };
-    for (name, strip, lanes) in [("exp", &SOFTMAX[0], 1), ("scale", &SOFTMAX[2], 1)] {
+    let arg = |p: *const u8, a| Arg {
+        ptr: p,
+        tag: tag(DType::F32, a),
+    };
+    for (name, strip) in [("exp", &SOFTMAX[0]), ("scale", &SOFTMAX[2])] {
         let f = strip.function();
-        let inputs = [arg(x.as_ptr().cast(), Access::Lanes), arg((&raw const one).cast(), Access::Splat)];
-        let outputs = [arg(y.as_mut_ptr().wrapping_add(32).cast_const().cast(), Access::Lanes)];
+        let inputs = [
+            arg(x.as_ptr().cast(), Access::Lanes),
+            arg((&raw const one).cast(), Access::Splat),
+        ];
+        let outputs = [arg(
+            y.as_mut_ptr().wrapping_add(32).cast_const().cast(),
+            Access::Lanes,
+        )];
         for n in [64, 1024] {
             let ns = (0..200)
                 .map(|_| {
                     let start = Instant::now();
                     for _ in 0..1000 {
                         // SAFETY: 1024 elements each.
-                        unsafe { f(&Raw { inputs: black_box(&inputs), outputs: &outputs, n }) };
+                        unsafe {
+                            f(&Raw {
+                                inputs: black_box(&inputs),
+                                outputs: &outputs,
+                                n,
+                            })
+                        };
                     }
                     start.elapsed().as_secs_f64() * 1e6
                 })
                 .fold(f64::INFINITY, f64::min);
-            println!("strip {name} of {n} f32 in L1: {ns:.1} ns {lanes}");
+            println!("strip {name} of {n} f32 in L1: {ns:.1} ns");
         }
     }
-    let _ = Isa::best();
 }

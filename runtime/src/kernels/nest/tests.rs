@@ -65,13 +65,21 @@ strip! {
 }
 
 pub(super) static AFFINE: [Strip; 1] = [strip::<affine>()];
-pub(super) static SOFTMAX: [Strip; 3] = [strip::<softmax_exp>(), strip::<softmax_inv>(), strip::<softmax_scale>()];
+pub(super) static SOFTMAX: [Strip; 3] = [
+    strip::<softmax_exp>(),
+    strip::<softmax_inv>(),
+    strip::<softmax_scale>(),
+];
 pub(super) static NORM: [Strip; 3] = [strip::<scale_row>(), strip::<norm_row>(), strip::<norm>()];
 static MEAN: [Strip; 1] = [strip::<scale_row>()];
 static MIXED: [Strip; 1] = [strip::<mixed>()];
 
 fn buffer(name: &str, dtype: DType, space: Space) -> Buffer {
-    Buffer { name: name.into(), dtype, space }
+    Buffer {
+        name: name.into(),
+        dtype,
+        space,
+    }
 }
 fn elems(names: &[&str]) -> Vec<Buffer> {
     names.iter().map(|n| buffer(n, DType::F32, Space::Elem)).collect()
@@ -89,8 +97,20 @@ fn program(
 ) -> Program {
     Program {
         name: "p".into(),
-        inputs: inputs.iter().map(|(n, d, a)| Input { name: (*n).into(), dtype: *d, access: *a }).collect(),
-        params: (0..params).map(|i| Param { name: format!("p{i}"), dtype: DType::F32 }).collect(),
+        inputs: inputs
+            .iter()
+            .map(|(n, d, a)| Input {
+                name: (*n).into(),
+                dtype: *d,
+                access: *a,
+            })
+            .collect(),
+        params: (0..params)
+            .map(|i| Param {
+                name: format!("p{i}"),
+                dtype: DType::F32,
+            })
+            .collect(),
         insts: insts
             .iter()
             .enumerate()
@@ -104,19 +124,34 @@ fn program(
         outputs: outputs
             .iter()
             .enumerate()
-            .map(|(i, (v, d))| Output { value: Var(*v), dtype: *d, name: format!("o{i}") })
+            .map(|(i, (v, d))| Output {
+                value: Var(*v),
+                dtype: *d,
+                name: format!("o{i}"),
+            })
             .collect(),
     }
 }
 
-fn kernel(operands: Vec<Buffer>, outputs: Vec<Buffer>, scratch: Vec<Buffer>, params: usize, steps: Vec<Step>) -> Kernel {
+fn kernel(
+    operands: Vec<Buffer>,
+    outputs: Vec<Buffer>,
+    scratch: Vec<Buffer>,
+    params: usize,
+    steps: Vec<Step>,
+) -> Kernel {
     Kernel {
         name: "k".into(),
         source: String::new(),
         operands,
         outputs,
         scratch,
-        params: (0..params).map(|i| Param { name: format!("p{i}"), dtype: DType::F32 }).collect(),
+        params: (0..params)
+            .map(|i| Param {
+                name: format!("p{i}"),
+                dtype: DType::F32,
+            })
+            .collect(),
         steps,
     }
 }
@@ -128,7 +163,13 @@ fn op(o: Op) -> LaneOp {
     LaneOp::Op(o)
 }
 fn map(space: Space, inputs: &[Buf], params: &[u16], program: Program, outputs: &[Buf]) -> Step {
-    Step::Map(Map { space, inputs: inputs.to_vec(), params: params.to_vec(), program, outputs: outputs.to_vec() })
+    Step::Map(Map {
+        space,
+        inputs: inputs.to_vec(),
+        params: params.to_vec(),
+        program,
+        outputs: outputs.to_vec(),
+    })
 }
 fn reduce(kind: ReduceKind, src: Buf, dst: Buf) -> Step {
     Step::Reduce(Reduce { kind, src, dst })
@@ -154,9 +195,19 @@ pub(super) fn affine_kernel() -> Kernel {
 }
 
 pub(super) fn softmax_kernel() -> Kernel {
-    let exp = program(&[("x", F, L), ("m", F, S)], 0, &[(op(Op::Sub), &[0, 1], F), (op(Op::Exp), &[2], F)], &[(3, F)]);
+    let exp = program(
+        &[("x", F, L), ("m", F, S)],
+        0,
+        &[(op(Op::Sub), &[0, 1], F), (op(Op::Exp), &[2], F)],
+        &[(3, F)],
+    );
     let inv = program(&[("s", F, L)], 0, &[(op(Op::Reciprocal), &[0], F)], &[(1, F)]);
-    let scale = program(&[("e", F, L), ("r", F, S)], 0, &[(op(Op::Mul), &[0, 1], F)], &[(2, F)]);
+    let scale = program(
+        &[("e", F, L), ("r", F, S)],
+        0,
+        &[(op(Op::Mul), &[0, 1], F)],
+        &[(2, F)],
+    );
     let mut scratch = rows(&["m", "s", "r"]);
     scratch.extend(elems(&["e"]));
     kernel(
@@ -182,13 +233,22 @@ pub(super) fn norm_kernel() -> Kernel {
     let r = program(
         &[("q", F, L)],
         2,
-        &[(op(Op::Mul), &[0, 1], F), (op(Op::Add), &[3, 2], F), (op(Op::Rsqrt), &[4], F)],
+        &[
+            (op(Op::Mul), &[0, 1], F),
+            (op(Op::Add), &[3, 2], F),
+            (op(Op::Rsqrt), &[4], F),
+        ],
         &[(5, F)],
     );
     let n = program(
         &[("x", F, L), ("mean", F, S), ("r", F, S), ("w", F, L), ("b", F, L)],
         0,
-        &[(op(Op::Sub), &[0, 1], F), (op(Op::Mul), &[5, 2], F), (op(Op::Mul), &[6, 3], F), (op(Op::Add), &[7, 4], F)],
+        &[
+            (op(Op::Sub), &[0, 1], F),
+            (op(Op::Mul), &[5, 2], F),
+            (op(Op::Mul), &[6, 3], F),
+            (op(Op::Add), &[7, 4], F),
+        ],
         &[(8, F)],
     );
     kernel(
@@ -201,7 +261,13 @@ pub(super) fn norm_kernel() -> Kernel {
             map(Space::Row, &[Tmp(0)], &[0], scale_program(), &[Tmp(1)]),
             reduce(ReduceKind::SumSquares { center: Some(Tmp(1)) }, In(0), Tmp(2)),
             map(Space::Row, &[Tmp(2)], &[0, 1], r, &[Tmp(3)]),
-            map(Space::Elem, &[In(0), Tmp(1), Tmp(3), In(1), In(2)], &[], n, &[Out(0)]),
+            map(
+                Space::Elem,
+                &[In(0), Tmp(1), Tmp(3), In(1), In(2)],
+                &[],
+                n,
+                &[Out(0)],
+            ),
         ],
     )
 }
@@ -230,7 +296,10 @@ struct T {
 struct Rng(u64);
 impl Rng {
     fn next(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
     }
 }
@@ -258,16 +327,29 @@ fn tensor(rng: &mut Rng, shape: &[usize], broadcast: bool, plain: bool) -> T {
             strides[axis] = -strides[axis];
         }
     }
-    let data = (0..size + 1).map(|_| rng.next(2001) as f32 * 0.002 - 2.0).collect();
-    T { data, offset, strides }
+    let data = (0..size + 1)
+        .map(|_| rng.next(2001) as f32 * 0.002 - 2.0)
+        .collect();
+    T {
+        data,
+        offset,
+        strides,
+    }
 }
 
 impl T {
     fn at(&self, index: &[usize]) -> usize {
-        (self.offset as isize + index.iter().zip(&self.strides).map(|(i, s)| *i as isize * s).sum::<isize>()) as usize
+        (self.offset as isize
+            + index
+                .iter()
+                .zip(&self.strides)
+                .map(|(i, s)| *i as isize * s)
+                .sum::<isize>()) as usize
     }
     fn view(&self) -> View {
-        View { strides: self.strides.iter().copied().collect() }
+        View {
+            strides: self.strides.iter().copied().collect(),
+        }
     }
     fn get(&self, index: &[usize]) -> f64 {
         f64::from(self.data[self.at(index)])
@@ -286,7 +368,15 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// Runs on emitted code and the VM, on 1 and 2 threads, requires equal bits, and returns the output.
-fn run(k: &Kernel, strips: &[Strip], shape: &[usize], reduced: usize, ins: &[T], out: &T, params: &[Scalar]) -> T {
+fn run(
+    k: &Kernel,
+    strips: &[Strip],
+    shape: &[usize],
+    reduced: usize,
+    ins: &[T],
+    out: &T,
+    params: &[Scalar],
+) -> T {
     let views: Vec<View> = ins.iter().map(T::view).collect();
     let mut results: Vec<T> = vec![];
     for (m, s) in k.maps().zip(strips) {
@@ -306,13 +396,19 @@ fn run(k: &Kernel, strips: &[Strip], shape: &[usize], reduced: usize, ins: &[T],
     }
     let bits = |t: &T| t.data.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     for r in &results[1..] {
-        assert!(bits(r) == bits(&results[0]), "emitted, tile, 1 and 2 threads differ: {shape:?}");
+        assert!(
+            bits(r) == bits(&results[0]),
+            "emitted, tile, 1 and 2 threads differ: {shape:?}"
+        );
     }
     results.swap_remove(0)
 }
 
 fn close(got: f64, want: f64, what: &dyn std::fmt::Debug) {
-    assert!((got - want).abs() <= 2e-5 * (1.0 + want.abs()), "{got} {want} at {what:?}");
+    assert!(
+        (got - want).abs() <= 2e-5 * (1.0 + want.abs()),
+        "{got} {want} at {what:?}"
+    );
 }
 
 const SHAPES: &[&[usize]] = &[
@@ -341,7 +437,9 @@ fn element_wise_kernels_over_layouts() {
     let (k, mut rng) = (affine_kernel(), Rng(1));
     for round in 0..12 {
         for shape in SHAPES {
-            let ins: Vec<T> = (0..3).map(|i| tensor(&mut rng, shape, i > 0 || round % 3 == 0, round == 0)).collect();
+            let ins: Vec<T> = (0..3)
+                .map(|i| tensor(&mut rng, shape, i > 0 || round % 3 == 0, round == 0))
+                .collect();
             let out = tensor(&mut rng, shape, false, round % 2 == 0);
             let got = run(&k, &AFFINE, shape, 0, &ins, &out, &[Scalar::Float(1.5)]);
             for i in indices(shape) {
@@ -358,14 +456,18 @@ fn softmax_over_layouts_and_axes() {
     for round in 0..8 {
         for shape in SHAPES {
             for reduced in 0..=shape.len().min(2) {
-                let (x, out) = (tensor(&mut rng, shape, false, round == 0), tensor(&mut rng, shape, false, round % 2 == 0));
+                let (x, out) = (
+                    tensor(&mut rng, shape, false, round == 0),
+                    tensor(&mut rng, shape, false, round % 2 == 0),
+                );
                 let (outer, inner) = shape.split_at(shape.len() - reduced);
                 let got = run(&k, &SOFTMAX, shape, reduced, std::slice::from_ref(&x), &out, &[]);
                 for o in indices(outer) {
                     let row: Vec<Vec<usize>> = indices(inner).map(|i| [o.clone(), i].concat()).collect();
                     let m = row.iter().map(|i| x.get(i)).fold(f64::NEG_INFINITY, f64::max);
                     let s: f64 = row.iter().map(|i| (x.get(i) - m).exp()).sum();
-                    row.iter().for_each(|i| close(got.get(i), (x.get(i) - m).exp() / s, &(shape, i)));
+                    row.iter()
+                        .for_each(|i| close(got.get(i), (x.get(i) - m).exp() / s, &(shape, i)));
                 }
             }
         }
@@ -381,16 +483,29 @@ fn layer_norm_over_layouts() {
                 let (outer, inner) = shape.split_at(shape.len() - reduced);
                 let n: usize = inner.iter().product();
                 let x = tensor(&mut rng, shape, false, round == 0);
-                let ins = [x, tensor(&mut rng, shape, true, round == 0), tensor(&mut rng, shape, true, round == 0)];
+                let ins = [
+                    x,
+                    tensor(&mut rng, shape, true, round == 0),
+                    tensor(&mut rng, shape, true, round == 0),
+                ];
                 let out = tensor(&mut rng, shape, false, round % 2 == 0);
                 let inv = 1.0 / n.max(1) as f64;
-                let got = run(&k, &NORM, shape, reduced, &ins, &out, &[Scalar::Float(inv), Scalar::Float(0.1)]);
+                let got = run(
+                    &k,
+                    &NORM,
+                    shape,
+                    reduced,
+                    &ins,
+                    &out,
+                    &[Scalar::Float(inv), Scalar::Float(0.1)],
+                );
                 for o in indices(outer) {
                     let row: Vec<Vec<usize>> = indices(inner).map(|i| [o.clone(), i].concat()).collect();
                     let mean = row.iter().map(|i| ins[0].get(i)).sum::<f64>() * inv;
                     let var = row.iter().map(|i| (ins[0].get(i) - mean).powi(2)).sum::<f64>() * inv;
                     for i in &row {
-                        let want = (ins[0].get(i) - mean) / (var + 0.1).sqrt() * ins[1].get(i) + ins[2].get(i);
+                        let want =
+                            (ins[0].get(i) - mean) / (var + 0.1).sqrt() * ins[1].get(i) + ins[2].get(i);
                         close(got.get(i), want, &(shape, i));
                     }
                 }
@@ -402,7 +517,14 @@ fn layer_norm_over_layouts() {
 #[test]
 fn means_over_any_axes() {
     let (k, mut rng) = (mean_kernel(), Rng(4));
-    let more: &[&[usize]] = &[&[33, 300, 2], &[64, 5000], &[3, 131_077], &[40, 140_000], &[150_000, 3], &[262_144]];
+    let more: &[&[usize]] = &[
+        &[33, 300, 2],
+        &[64, 5000],
+        &[3, 131_077],
+        &[40, 140_000],
+        &[150_000, 3],
+        &[262_144],
+    ];
     for round in 0..6 {
         for shape in SHAPES.iter().chain(if round < 2 { more } else { &[] }) {
             for reduced in 1..=shape.len() {
@@ -410,7 +532,15 @@ fn means_over_any_axes() {
                 let (outer, inner) = shape.split_at(shape.len() - reduced);
                 let n: usize = inner.iter().product();
                 let out = tensor(&mut rng, outer, false, round % 2 == 0);
-                let got = run(&k, &MEAN, shape, reduced, std::slice::from_ref(&x), &out, &[Scalar::Float(1.0 / n as f64)]);
+                let got = run(
+                    &k,
+                    &MEAN,
+                    shape,
+                    reduced,
+                    std::slice::from_ref(&x),
+                    &out,
+                    &[Scalar::Float(1.0 / n as f64)],
+                );
                 for o in indices(outer) {
                     let sum: f64 = indices(inner).map(|i| x.get(&[o.clone(), i].concat())).sum();
                     if n == 0 {
@@ -444,7 +574,13 @@ fn mixed_dtypes_and_several_outputs() {
         types(&[DType::F16, DType::Bool, DType::I64]),
         vec![],
         0,
-        vec![map(Space::Elem, &[In(0), In(1), In(2)], &[], p, &[Out(0), Out(1), Out(2)])],
+        vec![map(
+            Space::Elem,
+            &[In(0), In(1), In(2)],
+            &[],
+            p,
+            &[Out(0), Out(1), Out(2)],
+        )],
     );
     for n in [0usize, 1, 7, 63, 64, 65, 1025] {
         let c: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
@@ -452,21 +588,36 @@ fn mixed_dtypes_and_several_outputs() {
         let ints: Vec<i64> = (0..n as i64).map(|i| i % 17 - 8).collect();
         for code in [Code::Emitted(&MIXED), Code::Tile] {
             let (mut h, mut b, mut j) = (vec![f16::NAN; n], vec![false; n], vec![-99i64; n]);
-            let v = View { strides: [1].into_iter().collect() };
-            let nest = Nest::bind(&k, &[n], 0, &[v.clone(), v.clone(), v.clone()], &[v.clone(), v.clone(), v]);
+            let v = View {
+                strides: [1].into_iter().collect(),
+            };
+            let nest = Nest::bind(
+                &k,
+                &[n],
+                0,
+                &[v.clone(), v.clone(), v.clone()],
+                &[v.clone(), v.clone(), v],
+            );
             // SAFETY: contiguous vectors of `n` elements.
             unsafe {
                 nest.run(
                     &k,
                     code,
                     &[c.as_ptr().cast(), x.as_ptr().cast(), ints.as_ptr().cast()],
-                    &[h.as_mut_ptr().cast(), b.as_mut_ptr().cast(), j.as_mut_ptr().cast()],
+                    &[
+                        h.as_mut_ptr().cast(),
+                        b.as_mut_ptr().cast(),
+                        j.as_mut_ptr().cast(),
+                    ],
                     &[],
                 );
             }
             for i in 0..n {
                 let want = if c[i] { x[i] } else { f16::from_f32(ints[i] as f32) };
-                assert_eq!((h[i], b[i], j[i]), (want, x[i].to_f32() > ints[i] as f32, -ints[i]));
+                assert_eq!(
+                    (h[i], b[i], j[i]),
+                    (want, x[i].to_f32() > ints[i] as f32, -ints[i])
+                );
             }
         }
     }
@@ -477,11 +628,26 @@ fn a_strip_refuses_operands_of_other_types() {
     use super::super::strip::{Arg, Raw, tag};
     let x = [0.0f64; 64];
     let mut y = [0.0f32; 64];
-    let arg = |p: *const u8, d| Arg { ptr: p, tag: tag(d, Access::Lanes) };
-    let inputs = [arg(x.as_ptr().cast(), DType::F64), Arg { ptr: x.as_ptr().cast(), tag: tag(F, S) }];
+    let arg = |p: *const u8, d| Arg {
+        ptr: p,
+        tag: tag(d, Access::Lanes),
+    };
+    let inputs = [
+        arg(x.as_ptr().cast(), DType::F64),
+        Arg {
+            ptr: x.as_ptr().cast(),
+            tag: tag(F, S),
+        },
+    ];
     let outputs = [arg(y.as_mut_ptr().cast_const().cast(), F)];
-    let raw = Raw { inputs: &inputs, outputs: &outputs, n: 64 };
+    let raw = Raw {
+        inputs: &inputs,
+        outputs: &outputs,
+        n: 64,
+    };
     // SAFETY: all operands are valid for their tags; the strip panics before it reads them.
-    let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| unsafe { SOFTMAX[0].function()(&raw) }));
+    let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| unsafe {
+        SOFTMAX[0].function()(&raw)
+    }));
     assert!(r.is_err());
 }

@@ -4,8 +4,8 @@
 //! the error of a block is that of a few dozen additions, and that of a row is one rounding at its end.
 //! Maxima track NaN beside the comparison, with one compare for two vectors.
 
-use super::vector::{Array, Vector};
 use super::Acc;
+use super::vector::{Array, Vector};
 
 /// Elements whose partial sums stay in the element type.
 pub(super) const BLOCK: usize = 4096;
@@ -44,7 +44,10 @@ macro_rules! sweep {
 unsafe fn total<V: Vector>(a: [V; K]) -> f64 {
     // SAFETY: the features are the caller's.
     unsafe {
-        let v = a[0].add(a[4]).add(a[2].add(a[6])).add(a[1].add(a[5]).add(a[3].add(a[7])));
+        let v = a[0]
+            .add(a[4])
+            .add(a[2].add(a[6]))
+            .add(a[1].add(a[5]).add(a[3].add(a[7])));
         v.total()
     }
 }
@@ -105,19 +108,33 @@ unsafe fn extreme<V: Vector<Elem: Zero>, const MAX: bool>(p: *const u8, n: usize
         }
         while i < n {
             let m = n - i;
-            let x = if m >= V::LANES { V::load(p.add(i)) } else { V::tail(p.add(i), m, worst) };
+            let x = if m >= V::LANES {
+                V::load(p.add(i))
+            } else {
+                V::tail(p.add(i), m, worst)
+            };
             a[0] = pick(a[0], x);
             o[0] = V::order(o[0], x, x);
             i += V::LANES;
         }
-        let ordered = V::all_ordered(o[0]) & V::all_ordered(o[1]) & V::all_ordered(o[2]) & V::all_ordered(o[3]);
+        let ordered =
+            V::all_ordered(o[0]) & V::all_ordered(o[1]) & V::all_ordered(o[2]) & V::all_ordered(o[3]);
         if !ordered || acc.f.is_nan() {
             acc.f = f64::NAN;
             return;
         }
-        let b = [pick(a[0], a[4]), pick(a[1], a[5]), pick(a[2], a[6]), pick(a[3], a[7])];
+        let b = [
+            pick(a[0], a[4]),
+            pick(a[1], a[5]),
+            pick(a[2], a[6]),
+            pick(a[3], a[7]),
+        ];
         let v = pick(pick(b[0], b[2]), pick(b[1], b[3]));
-        acc.f = if MAX { acc.f.max(v.largest()) } else { acc.f.min(v.smallest()) };
+        acc.f = if MAX {
+            acc.f.max(v.largest())
+        } else {
+            acc.f.min(v.smallest())
+        };
     }
 }
 

@@ -48,7 +48,11 @@ pub(crate) struct Folder {
 impl Folder {
     /// The fold of `kind` over a source of type `src`; panics on f16 and bf16, which the kernel IR excludes.
     pub(crate) fn new(kind: ReduceKind, src: DType) -> Folder {
-        Folder { kind, float: src.is_float(), fns: functions(kind, src) }
+        Folder {
+            kind,
+            float: src.is_float(),
+            fns: functions(kind, src),
+        }
     }
 
     /// The state before the first element.
@@ -109,7 +113,11 @@ impl Folder {
     pub(crate) unsafe fn store(&self, acc: &Acc, dtype: DType, p: *mut u8) {
         use ReduceKind::*;
         let float = self.float && !matches!(self.kind, ArgMax | ArgMin | Any | All);
-        let i = if matches!(self.kind, ArgMax | ArgMin) { acc.at } else { acc.i };
+        let i = if matches!(self.kind, ArgMax | ArgMin) {
+            acc.at
+        } else {
+            acc.i
+        };
         macro_rules! put {
             ($t:ty, $f:expr, $i:expr) => {
                 // SAFETY: the contract of this function.
@@ -210,7 +218,15 @@ loops! {
 /// # Safety
 /// That of [`ChunkFn`], also for `extreme`.
 #[inline(always)]
-unsafe fn arg<E: Elem>(p: *const u8, n: usize, base: i64, acc: &mut Acc, folder: Folder, float: bool, extreme: ChunkFn) {
+unsafe fn arg<E: Elem>(
+    p: *const u8,
+    n: usize,
+    base: i64,
+    acc: &mut Acc,
+    folder: Folder,
+    float: bool,
+    extreme: ChunkFn,
+) {
     const BLOCK: usize = 1024;
     let mut at = 0;
     while at < n && !(float && acc.f.is_nan()) {
@@ -224,7 +240,11 @@ unsafe fn arg<E: Elem>(p: *const u8, n: usize, base: i64, acc: &mut Acc, folder:
         };
         let place = || {
             x.iter().position(|e| {
-                if float { e.float() == best.f || (best.f.is_nan() && e.float().is_nan()) } else { e.int() == best.i }
+                if float {
+                    e.float() == best.f || (best.f.is_nan() && e.float().is_nan())
+                } else {
+                    e.int() == best.i
+                }
             })
         };
         let max = folder.kind == ReduceKind::Max;
@@ -235,8 +255,13 @@ unsafe fn arg<E: Elem>(p: *const u8, n: usize, base: i64, acc: &mut Acc, folder:
         } else {
             best.i < acc.i
         };
-        if (beats || acc.at < 0) && let Some(i) = place() {
-            *acc = Acc { at: base + (at + i) as i64, ..best };
+        if (beats || acc.at < 0)
+            && let Some(i) = place()
+        {
+            *acc = Acc {
+                at: base + (at + i) as i64,
+                ..best
+            };
         }
         at += m;
     }

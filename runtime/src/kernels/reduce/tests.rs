@@ -25,11 +25,23 @@ fn float_sums_are_accurate() {
         let squares: f64 = d.iter().map(|v| (v - 0.5) * (v - 0.5)).sum();
         for isa in isas() {
             let eps = 1e-6 * (n as f64 + 1.0);
-            assert!((fold(Sum, DType::F32, &x, isa, 0.0).f - sum).abs() <= eps, "{n} {isa}");
-            assert!((fold(Sum, DType::F64, &d, isa, 0.0).f - sum).abs() <= 1e-9, "{n} {isa}");
+            assert!(
+                (fold(Sum, DType::F32, &x, isa, 0.0).f - sum).abs() <= eps,
+                "{n} {isa}"
+            );
+            assert!(
+                (fold(Sum, DType::F64, &d, isa, 0.0).f - sum).abs() <= 1e-9,
+                "{n} {isa}"
+            );
             let k = SumSquares { center: None };
-            assert!((fold(k, DType::F32, &x, isa, 0.5).f - squares).abs() <= 1e-6 * squares, "{n} {isa}");
-            assert!((fold(k, DType::F64, &d, isa, 0.5).f - squares).abs() <= 1e-12 * squares, "{n} {isa}");
+            assert!(
+                (fold(k, DType::F32, &x, isa, 0.5).f - squares).abs() <= 1e-6 * squares,
+                "{n} {isa}"
+            );
+            assert!(
+                (fold(k, DType::F64, &d, isa, 0.5).f - squares).abs() <= 1e-12 * squares,
+                "{n} {isa}"
+            );
         }
     }
 }
@@ -54,7 +66,10 @@ fn extremes_find_every_place_and_nan_wins() {
                     assert_eq!(fold(k, DType::F32, &x, isa, 0.0).at, place as i64);
                 }
                 let d: Vec<f64> = x.iter().map(|&v| f64::from(v)).collect();
-                assert!(fold(Max, DType::F64, &d, isa, 0.0).f.is_nan(), "{n} {place} {isa}");
+                assert!(
+                    fold(Max, DType::F64, &d, isa, 0.0).f.is_nan(),
+                    "{n} {place} {isa}"
+                );
             }
         }
     }
@@ -68,13 +83,24 @@ fn integers_and_truth_values() {
         for isa in isas() {
             let i32s = |k| fold(k, DType::I32, &x, isa, 0.0).i;
             assert_eq!(i32s(Sum), x.iter().map(|&v| i64::from(v)).sum::<i64>());
-            assert_eq!(i32s(Prod), x.iter().fold(1i64, |p, &v| p.wrapping_mul(i64::from(v))));
-            assert_eq!(i32s(Max), x.iter().map(|&v| i64::from(v)).max().unwrap_or(i64::MIN));
+            assert_eq!(
+                i32s(Prod),
+                x.iter().fold(1i64, |p, &v| p.wrapping_mul(i64::from(v)))
+            );
+            assert_eq!(
+                i32s(Max),
+                x.iter().map(|&v| i64::from(v)).max().unwrap_or(i64::MIN)
+            );
             let bools = |k| fold(k, DType::Bool, &b, isa, 0.0).i;
             assert_eq!(bools(Sum), b.iter().filter(|v| **v).count() as i64);
             assert_eq!(bools(Any), i64::from(b.iter().any(|v| *v)));
             assert_eq!(bools(All), i64::from(b.iter().all(|v| *v)));
-            let first = x.iter().enumerate().rev().max_by_key(|(_, v)| **v).map_or(-1, |(i, _)| i as i64);
+            let first = x
+                .iter()
+                .enumerate()
+                .rev()
+                .max_by_key(|(_, v)| **v)
+                .map_or(-1, |(i, _)| i as i64);
             assert_eq!(fold(ArgMax, DType::I32, &x, isa, 0.0).at, first);
         }
     }
@@ -91,7 +117,13 @@ fn merging_pieces_equals_one_piece() {
             f.chunk()(x.as_ptr().cast(), x.len(), 0, 0.0, &mut whole);
             for (c, piece) in x.chunks(777).enumerate() {
                 let mut acc = f.start();
-                f.chunk()(piece.as_ptr().cast(), piece.len(), (c * 777) as i64, 0.0, &mut acc);
+                f.chunk()(
+                    piece.as_ptr().cast(),
+                    piece.len(),
+                    (c * 777) as i64,
+                    0.0,
+                    &mut acc,
+                );
                 f.merge(&mut parts, acc);
             }
         }

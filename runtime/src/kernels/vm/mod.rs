@@ -84,14 +84,25 @@ impl Tile {
         for (k, inst) in program.insts.iter().enumerate() {
             inst.args.iter().for_each(|a| last[usize::from(a.0)] = k);
         }
-        program.outputs.iter().for_each(|o| last[usize::from(o.value.0)] = usize::MAX);
+        program
+            .outputs
+            .iter()
+            .for_each(|o| last[usize::from(o.value.0)] = usize::MAX);
 
-        let mut regs = Registers { free: vec![], count: 0 };
+        let mut regs = Registers {
+            free: vec![],
+            count: 0,
+        };
         let mut places: Vec<Option<Place>> = vec![None; values];
         let (mut fills, mut steps, mut pinned) = (vec![], vec![], vec![false; values]);
         let none = [Place::Register(0); 4];
         // constants first: their registers are never reused
-        for (i, input) in program.inputs.iter().enumerate().filter(|(_, p)| p.access == Access::Splat) {
+        for (i, input) in program
+            .inputs
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.access == Access::Splat)
+        {
             let r = regs.take();
             fills.push((r, Fill::Splat(i as u16, input.dtype)));
             (places[i], pinned[i]) = (Some(Place::Register(r)), true);
@@ -108,12 +119,22 @@ impl Tile {
                 (places[i], pinned[i]) = (Some(Place::Register(r)), true);
             }
         }
-        for (i, input) in program.inputs.iter().enumerate().filter(|(_, p)| p.access == Access::Lanes) {
+        for (i, input) in program
+            .inputs
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.access == Access::Lanes)
+        {
             let source = Place::Input(i as u16, input.dtype.size() as u8);
             places[i] = Some(match load_fns(input.dtype) {
                 Some(fns) => {
                     let out = Place::Register(regs.take());
-                    steps.push(Step { fns, args: [source; 4], arity: 1, out });
+                    steps.push(Step {
+                        fns,
+                        args: [source; 4],
+                        arity: 1,
+                        out,
+                    });
                     out
                 }
                 None => source,
@@ -131,9 +152,11 @@ impl Tile {
             };
             let fns = fns.ok_or_else(|| format!("no kernel instruction {:?} of {from}", inst.op))?;
             let v = splats + k;
-            let stored = program.outputs.iter().zip(&written).position(|(o, w)| {
-                !w && usize::from(o.value.0) == v && o.dtype == inst.dtype
-            });
+            let stored = program
+                .outputs
+                .iter()
+                .zip(&written)
+                .position(|(o, w)| !w && usize::from(o.value.0) == v && o.dtype == inst.dtype);
             let out = match stored {
                 Some(o) => {
                     written[o] = true;
@@ -145,10 +168,20 @@ impl Tile {
             for (slot, Var(a)) in args.iter_mut().zip(&inst.args) {
                 *slot = places[usize::from(*a)].expect("a program uses earlier values only");
             }
-            steps.push(Step { fns, args, arity: inst.args.len() as u8, out });
+            steps.push(Step {
+                fns,
+                args,
+                arity: inst.args.len() as u8,
+                out,
+            });
             places[v] = Some(out);
             // the arguments that die here, and a result that nobody reads
-            let mut dead: Vec<usize> = inst.args.iter().map(|a| usize::from(a.0)).filter(|a| last[*a] == k).collect();
+            let mut dead: Vec<usize> = inst
+                .args
+                .iter()
+                .map(|a| usize::from(a.0))
+                .filter(|a| last[*a] == k)
+                .collect();
             dead.sort_unstable();
             dead.dedup();
             if last[v] <= k {
@@ -164,14 +197,28 @@ impl Tile {
             let source = places[usize::from(output.value.0)].expect("a program stores its own values");
             let fns = store_fns(output.dtype).ok_or("no store")?;
             let out = Place::Output(o as u16, output.dtype.size() as u8);
-            steps.push(Step { fns, args: [source; 4], arity: 1, out });
+            steps.push(Step {
+                fns,
+                args: [source; 4],
+                arity: 1,
+                out,
+            });
         }
 
-        let size = (0..values).map(|v| program.dtype(Var(v as u16)).size()).max().unwrap_or(1);
+        let size = (0..values)
+            .map(|v| program.dtype(Var(v as u16)).size())
+            .max()
+            .unwrap_or(1);
         let registers = usize::from(regs.count);
         let lanes = (BUDGET / (size * registers.max(1)) / 64 * 64).clamp(128, 1024);
         // one cache line more, so that registers do not share cache sets
-        Ok(Tile { fills, steps, registers, lanes, pitch: lanes * size + 64 })
+        Ok(Tile {
+            fills,
+            steps,
+            registers,
+            lanes,
+            pitch: lanes * size + 64,
+        })
     }
 
     /// Runs the program on one call's operands.
@@ -188,7 +235,9 @@ impl Tile {
             unsafe {
                 let to = base.add(usize::from(*r) * self.pitch);
                 match fill {
-                    Fill::Splat(i, dtype) => fill_register(raw.inputs[usize::from(*i)].ptr, *dtype, to, width),
+                    Fill::Splat(i, dtype) => {
+                        fill_register(raw.inputs[usize::from(*i)].ptr, *dtype, to, width)
+                    }
                     Fill::Literal(bytes, dtype) => fill_register(bytes.as_ptr(), *dtype, to, width),
                 }
             }
@@ -201,12 +250,14 @@ impl Tile {
                 unsafe {
                     match p {
                         Place::Register(r) => base.add(usize::from(r) * self.pitch),
-                        Place::Input(i, size) => {
-                            raw.inputs[usize::from(i)].ptr.cast_mut().add(at * usize::from(size))
-                        }
-                        Place::Output(o, size) => {
-                            raw.outputs[usize::from(o)].ptr.cast_mut().add(at * usize::from(size))
-                        }
+                        Place::Input(i, size) => raw.inputs[usize::from(i)]
+                            .ptr
+                            .cast_mut()
+                            .add(at * usize::from(size)),
+                        Place::Output(o, size) => raw.outputs[usize::from(o)]
+                            .ptr
+                            .cast_mut()
+                            .add(at * usize::from(size)),
                     }
                 }
             };

@@ -13,7 +13,11 @@ fn values(n: usize, salt: usize, dtype: DType) -> Vec<u8> {
     for i in 0..n {
         let k = ((i * 37 + salt * 11) % 61) as i64 - 30;
         let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e30, 1e-30];
-        let f = if i % 29 == salt { special[i % 6] } else { k as f64 * 0.31 };
+        let f = if i % 29 == salt {
+            special[i % 6]
+        } else {
+            k as f64 * 0.31
+        };
         match dtype {
             DType::F32 => out.extend((f as f32).to_ne_bytes()),
             DType::F64 => out.extend(f.to_ne_bytes()),
@@ -39,12 +43,18 @@ fn call(fns: &InstFns, isa: Isa, args: &[&[u8]], n: usize, out: usize) -> Vec<u8
             v
         })
         .collect();
-    copies.iter().zip(&mut p).for_each(|(c, p)| *p = c.as_ptr().cast());
+    copies
+        .iter()
+        .zip(&mut p)
+        .for_each(|(c, p)| *p = c.as_ptr().cast());
     let mut aligned = vec![0u64; (n * out).div_ceil(8)];
     // SAFETY: all vectors have `n` elements.
     unsafe {
         fns[isa as usize](&p, aligned.as_mut_ptr().cast(), n);
-        aligned.as_ptr().cast::<u8>().copy_to_nonoverlapping(result.as_mut_ptr(), n * out);
+        aligned
+            .as_ptr()
+            .cast::<u8>()
+            .copy_to_nonoverlapping(result.as_mut_ptr(), n * out);
     }
     result
 }
@@ -55,7 +65,13 @@ fn bits(bytes: &[u8], dtype: DType, predicate: bool) -> Vec<u64> {
     match dtype {
         DType::F32 if !predicate => each(4)
             .map(|b| f32::from_ne_bytes(b.try_into().unwrap()))
-            .map(|v| if v.is_nan() { u64::MAX } else { u64::from(v.to_bits()) })
+            .map(|v| {
+                if v.is_nan() {
+                    u64::MAX
+                } else {
+                    u64::from(v.to_bits())
+                }
+            })
             .collect(),
         DType::F64 if !predicate => each(8)
             .map(|b| f64::from_ne_bytes(b.try_into().unwrap()))
@@ -88,7 +104,10 @@ fn every_instruction_maps_lane_by_lane() {
                 for isa in Isa::ALL.into_iter().filter(|i| *i <= Isa::best()) {
                     let long = call(&fns, isa, &args, n, out);
                     for i in 0..n {
-                        let one: Vec<&[u8]> = args.iter().map(|a| &a[i * a.len() / n..(i + 1) * a.len() / n]).collect();
+                        let one: Vec<&[u8]> = args
+                            .iter()
+                            .map(|a| &a[i * a.len() / n..(i + 1) * a.len() / n])
+                            .collect();
                         let (got, want) = (&long[i * out..][..out], call(&fns, isa, &one, 1, out));
                         let bits = |b: &[u8]| bits(b, dtype, predicate);
                         assert_eq!(bits(got), bits(&want), "{op} {dtype} {isa} {i}/{n}");
@@ -112,9 +131,14 @@ fn instructions_are_the_lane_methods() {
             let (a, b) = (Lane::<f32, T>::new(x), Lane::<f32, T>::new(y));
             let f32s = |op: Op| {
                 let fns = op_fns(op, DType::F32).unwrap();
-                f32::from_ne_bytes(call(&fns, isa, &[&x.to_ne_bytes(), &y.to_ne_bytes()], 1, 4).try_into().unwrap())
+                f32::from_ne_bytes(
+                    call(&fns, isa, &[&x.to_ne_bytes(), &y.to_ne_bytes()], 1, 4)
+                        .try_into()
+                        .unwrap(),
+                )
             };
-            let same = |got: f32, want: Lane<f32, T>| assert_eq!(got.to_bits(), want.get().to_bits(), "{x} {y}");
+            let same =
+                |got: f32, want: Lane<f32, T>| assert_eq!(got.to_bits(), want.get().to_bits(), "{x} {y}");
             same(f32s(Op::Add), a + b);
             same(f32s(Op::Div), a / b);
             same(f32s(Op::Exp), a.exp());
@@ -137,13 +161,22 @@ fn casts_saturate_and_halves_round() {
         for (v, want) in [(f32::NAN, 0), (1e20, i32::MAX), (-1e20, i32::MIN), (-2.7, -2)] {
             let fns = cast_fns(DType::F32, DType::I32).unwrap();
             assert_eq!(call(&fns, isa, &[&v.to_ne_bytes()], 1, 4), want.to_ne_bytes());
-            let b = call(&cast_fns(DType::F32, DType::Bool).unwrap(), isa, &[&v.to_ne_bytes()], 1, 1);
+            let b = call(
+                &cast_fns(DType::F32, DType::Bool).unwrap(),
+                isa,
+                &[&v.to_ne_bytes()],
+                1,
+                1,
+            );
             assert_eq!(b, [1]);
         }
         let x = 1.0009766f32 + 1e-4;
         let h = call(&store_fns(DType::F16).unwrap(), isa, &[&x.to_ne_bytes()], 1, 2);
         assert_eq!(h, half::f16::from_f32(x).to_ne_bytes());
         let back = call(&load_fns(DType::F16).unwrap(), isa, &[&h], 1, 4);
-        assert_eq!(back, call(&round_fns(DType::F16).unwrap(), isa, &[&x.to_ne_bytes()], 1, 4));
+        assert_eq!(
+            back,
+            call(&round_fns(DType::F16).unwrap(), isa, &[&x.to_ne_bytes()], 1, 4)
+        );
     }
 }

@@ -1,0 +1,37 @@
+//! Start-up: what costs a process once is paid by its first tensor, not by its first call.
+//!
+//! Asking a virtual machine for CPU features and cache sizes takes up to a millisecond, and code that was never run
+//! is paged in piece by piece. So the first tensor reads the CPU, and binds and runs one small graph.
+
+use crate::kernels::{gemm, tier};
+use crate::plan::bind::{Kernels, Meta, bind};
+use crate::{DType, Tensor};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use tensorplay_graph::{Arg, Builder, Op};
+use tensorplay_stax::blob::Blob;
+
+/// Runs once a process, in the thread that makes the first tensor.
+#[cold]
+pub(crate) fn once() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.swap(true, Relaxed) {
+        tier::isa();
+        gemm::warm_up();
+        let _ = small_graph();
+    }
+}
+
+/// `linear(x, w, b).gelu()` on 16 by 16 matrices, by way of a blob.
+fn small_graph() -> Option<()> {
+    let mut b = Builder::new("start");
+    let inputs = ["x", "w", "b"].map(|name| b.input(name, None));
+    let y = b.call(Op::Linear, inputs.map(Arg::Value).to_vec()).ok()?;
+    let y = b.call(Op::Gelu, vec![y.into()]).ok()?;
+    b.module.graph.outputs.push(y);
+    let blob = Blob::decode(&tensorplay_stax::analyse(&b.module).ok()?.encode()).ok()?;
+    let x = Tensor::try_zeros((16, 16), DType::F32).ok()?;
+    let bias = Tensor::try_zeros(16, DType::F32).ok()?;
+    let tensors = [&x, &x, &bias];
+    let plan = bind(&blob, &[], &tensors.map(Meta::of), &[], Kernels::Tile).ok()?;
+    plan.run(&tensors, &[]).ok().map(drop)
+}

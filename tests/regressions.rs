@@ -1,0 +1,97 @@
+//! Bugs that a test found, each with its smallest program.
+#![deny(warnings)]
+
+use tensorplay::{Result, compile, compiler, explain, prelude::*};
+
+fn tensor(shape: &[usize]) -> Tensor {
+    Tensor::from_vec((0..shape.iter().product()).map(|i| i as f32).collect(), shape)
+}
+
+/// One call of `body` through dispatch and one of it as plain code, which fails; collects what differs.
+macro_rules! case {
+    ($wrong:ident: [$($x:ident = $value:expr),+] $body:expr) => {{
+        #[compile]
+        fn f($($x: &Tensor),+) -> Result<Tensor> {
+            Ok($body?)
+        }
+        let compiled = f($(&$value),+).map(|t| t.to_string()).map_err(|e| e.to_string());
+        let eager = compiler::disable_capture(|| f($(&$value),+)).map(|t| t.to_string()).map_err(|e| e.to_string());
+        assert!(eager.is_err(), "{}", stringify!($body));
+        if compiled != eager {
+            $wrong.push(format!("{}:\n  compiled {compiled:?}\n  eager    {eager:?}", stringify!($body)));
+        }
+    }};
+}
+
+/// Dispatch refuses what eager code refuses: a composite's own rules are not those of the operations that it is made of.
+#[test]
+fn dispatch_refuses_what_eager_code_refuses() {
+    let mut wrong = Vec::new();
+    let ints = || tensor(&[2, 3]).to_dtype(DType::I64);
+    case!(wrong: [x = ints()] x.try_mean(0));
+    case!(wrong: [x = ints()] x.try_mean_all());
+    case!(wrong: [x = ints()] x.try_var_keepdim(0, 1));
+    case!(wrong: [x = ints()] x.try_std_dev(0, 1));
+    case!(wrong: [x = ints()] x.try_norm(2.0, 0));
+    case!(wrong: [x = ints()] x.try_layer_norm(1, None, None, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[1])] x.try_layer_norm(1, Some(w), None, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[2, 3])] x.try_rms_norm(w, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[1])] x.try_rms_norm(w, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[3])] x.try_linear(w, None));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 3]), b = tensor(&[1])] x.try_linear(w, Some(b)));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 3]), b = tensor(&[2, 4])] x.try_linear(w, Some(b)));
+    assert!(wrong.is_empty(), "{} calls differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Dispatch reports a failing composite by the operation that was written, in the words of eager code: not by one that
+/// it is made of (`row_max: dim 3 is out of range` for `x.softmax(3)`).
+#[test]
+fn errors_name_the_operation_that_was_written() {
+    let mut wrong = Vec::new();
+    case!(wrong: [x = tensor(&[2, 3])] x.try_softmax(3));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_log_softmax(-3));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_logsumexp(2));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_mean((0, 2)));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_mean((1, 1)));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_var(2, 1));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_std_dev(2, 1));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_norm(2.0, 2));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 5])] x.try_linear(w, None));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4])] x.try_linear(w, None));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 3]), b = tensor(&[5])] x.try_linear(w, Some(b)));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4])] x.try_layer_norm(1, Some(w), None, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_layer_norm(3, None, None, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4])] x.try_rms_norm(w, 1e-5));
+    case!(wrong: [x = tensor(&[2, 3]), m = tensor(&[2, 3])] x.try_masked_fill(m, 0.0));
+    case!(wrong: [x = tensor(&[2, 3]), m = tensor(&[4]).gt(0)] x.try_masked_fill(m, 0.0));
+    case!(wrong: [x = tensor(&[2, 3]), t = tensor(&[4])] x.try_addcmul(t, x, 1.0));
+    case!(wrong: [x = tensor(&[2, 3]), t = tensor(&[2, 4])] Tensor::try_stack(&[x, t], 0));
+    case!(wrong: [x = tensor(&[2, 3])] Tensor::try_stack(&[x, x], 4));
+    case!(wrong: [x = tensor(&[2, 3]), t = tensor(&[2, 4])] Tensor::try_cat(&[x, t], 0));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_sum(2));
+    case!(wrong: [x = tensor(&[2, 0])] x.try_argmax(1));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_reshape((4, -1)));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_narrow(0, 1, 2));
+    case!(wrong: [x = tensor(&[2, 3])] x.try_bitwise_not());
+    assert!(wrong.is_empty(), "{} texts differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A call that runs while its plan is dropped still counts: `explain!` proves what ran.
+#[test]
+fn no_call_is_lost_when_plans_are_dropped() {
+    #[compile(spec(x = f32[B, 8]))]
+    fn busy(x: &Tensor, s: f32) -> Tensor {
+        (x * s).exp().tanh()
+    }
+    std::thread::scope(|s| {
+        for t in 0..8usize {
+            s.spawn(move || {
+                for k in 0..2000usize {
+                    busy(&tensor(&[2 + (t * 7 + k) % 24, 8]), 1.5);
+                }
+            });
+        }
+    });
+    let c = explain!(busy).calls;
+    assert_eq!((c.dispatched, c.steps.emitted), (16_000, 16_000));
+}
