@@ -10,23 +10,23 @@ fn lane<T: Tier>(v: f32) -> L<T> {
 }
 
 macro_rules! hand {
-    ($($name:ident($($arg:ident: $t:ty),*; $out:ident) = $body:ident;)*) => {$(
-        pub fn $name($($arg: $t),*) -> Vec<f32> {
+    ($($name:ident($x:ident: $xt:ty $(, $arg:ident: $t:ty)*; $out:ident) = $body:ident;)*) => {$(
+        pub fn $name($x: $xt $(, $arg: $t)*) -> Vec<f32> {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-            fn avx512($($arg: $t,)* out: &mut [MaybeUninit<f32>]) { $body::<Fused>($($arg,)* out) }
-            let n = x.len();
+            fn avx512($x: $xt, $($arg: $t,)* out: &mut [MaybeUninit<f32>]) { $body::<Fused>($x, $($arg,)* out) }
+            let n = $x.len();
             let mut $out: Vec<f32> = Vec::with_capacity(n);
             let out = &mut $out.spare_capacity_mut()[..n];
             #[cfg(target_arch = "x86_64")]
             if std::is_x86_feature_detected!("avx512dq") && std::is_x86_feature_detected!("avx512bw") {
                 // SAFETY: the CPU has the features.
-                unsafe { avx512($($arg,)* out) };
+                unsafe { avx512($x, $($arg,)* out) };
                 // SAFETY: the body wrote all n elements.
                 unsafe { $out.set_len(n) };
                 return $out;
             }
-            $body::<Portable>($($arg,)* out);
+            $body::<Portable>($x, $($arg,)* out);
             // SAFETY: the body wrote all n elements.
             unsafe { $out.set_len(n) };
             $out

@@ -3,6 +3,7 @@
 pub use crate::dispatch::explain::{explain, graphs};
 pub use crate::dispatch::{Function, HostArg, Outputs, probe};
 pub use crate::kernels::__private::*;
+pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
 pub use crate::{Device, Error, Tensor};
 

@@ -112,7 +112,9 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
     let i = |k: usize| if let Some(EagerArg::Int(v)) = args.get(k) { *v } else { 0 };
     let ints = |k: usize| if let Some(EagerArg::Ints(v)) = args.get(k) { v.clone() } else { Written::new() };
     let one = match op {
-        Op::Reshape | Op::Flatten | Op::FlattenAll => x.reshaped(&sizes(op, &types[0])?)?,
+        Op::Reshape => x.view_reshape(&ints(1))?,
+        Op::Flatten => x.view_flatten(i(1), i(2))?,
+        Op::FlattenAll => x.reshaped(&sizes(op, &types[0])?)?,
         Op::Transpose => x.view_transpose(i(1), i(2))?,
         Op::T => x.view_t()?,
         Op::Permute => x.view_permute(&ints(1))?,
@@ -127,7 +129,7 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
             let end = (start + len * i(4).max(1) as usize).min(n);
             x.view_slice(dim, start as i64, end as i64, i(4))?
         }
-        Op::Expand => x.view_broadcast("expand", &sizes(op, &types[0])?)?,
+        Op::Expand => x.view_expand(&ints(1))?,
         Op::Movedim => x.view_movedim(i(1), i(2))?,
         Op::Contiguous => x.to_contiguous()?,
         Op::Detach => x.snapshot(),

@@ -245,8 +245,8 @@ impl<'a> Binder<'a> {
         match unit.kind {
             UnitKind::Map | UnitKind::Row => self.group(u, unit),
             UnitKind::View => self.view(unit.members[0].node),
-            UnitKind::Contract => self.product(u, unit.members[0].node),
-            UnitKind::Copy => self.join(u, unit.members[0].node),
+            UnitKind::Contract => self.product(unit.members[0].node),
+            UnitKind::Copy => self.join(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }
@@ -255,8 +255,8 @@ impl<'a> Binder<'a> {
         let emitted = self.instance.and_then(|i| i.kernels[u as usize].as_ref());
         let space = match IterSpace::of(unit, self) {
             Ok(space) if unit.members.len() == 1 || !self.divides_integers(unit) => space,
-            Ok(_) => return self.split(u, unit, "integer divisors are checked before the group writes".into()),
-            Err(reason) => return self.split(u, unit, reason),
+            Ok(_) => return self.split(unit, "integer divisors are checked before the group writes".into()),
+            Err(reason) => return self.split(unit, reason),
         };
         let shared = match emitted {
             Some((lowered, first)) if self.kernels != Kernels::Tile => {
@@ -291,11 +291,11 @@ impl<'a> Binder<'a> {
                 (lowered, None)
             }
         };
-        self.kernel(u, unit, &space, lowered, strips)
+        self.kernel(unit, &space, lowered, strips)
     }
 
     /// Runs a group's nodes one by one on the tile VM, with intermediates in their compute type.
-    fn split(&mut self, u: u32, unit: &'a Unit, reason: String) -> Result<()> {
+    fn split(&mut self, unit: &'a Unit, reason: String) -> Result<()> {
         self.counts.splits += 1;
         let name = self.graph().node(unit.members[unit.members.len() - 1].node).op_name().to_string();
         self.fallbacks.push(Fallback { group: name, reason });
@@ -319,7 +319,7 @@ impl<'a> Binder<'a> {
             })?;
             let wide = &self.wide;
             let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v));
-            self.kernel(u, &single, &space, Arc::new(lowered), None)?;
+            self.kernel(&single, &space, Arc::new(lowered), None)?;
         }
         Ok(())
     }
@@ -338,7 +338,6 @@ impl<'a> Binder<'a> {
 
     fn kernel(
         &mut self,
-        u: u32,
         unit: &Unit,
         space: &IterSpace,
         lowered: Arc<Lowered>,
@@ -399,7 +398,6 @@ impl<'a> Binder<'a> {
             None => self.counts.tile += 1,
         }
         self.steps.push(Step::Kernel(Box::new(KernelStep {
-            unit: u,
             lowered: lowered.clone(),
             nest,
             strips,
@@ -508,19 +506,19 @@ impl<'a> Binder<'a> {
         Ok(out)
     }
 
-    fn product(&mut self, u: u32, id: NodeId) -> Result<()> {
+    fn product(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
         let [Arg::Value(a), Arg::Value(b)] = node.args() else { return Ok(()) };
         let (a, b) = (self.place(*a)?, self.place(*b)?);
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
-        self.steps.push(Step::Matmul(Box::new(contract::matmul(u, &a, &b, &out))));
+        self.steps.push(Step::Matmul(Box::new(contract::matmul(&a, &b, &out))));
         self.counts.contractions += 1;
         self.put(id.into(), out);
         Ok(())
     }
 
-    fn join(&mut self, u: u32, id: NodeId) -> Result<()> {
+    fn join(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
         let [Arg::List(xs), dim] = node.args() else { return Ok(()) };
         let dim = self.int(dim);
@@ -548,8 +546,7 @@ impl<'a> Binder<'a> {
             let (from, to) = (view(&x), view(&part));
             let nest = Nest::bind(&lowered.kernel, x.layout.shape(), 0, &[from], &[to]);
             self.steps.push(Step::Kernel(Box::new(KernelStep {
-                unit: u,
-                lowered,
+                    lowered,
                 nest,
                 strips: None,
                 operands: SmallVec::from_slice(&[x.at()]),

@@ -5,7 +5,7 @@ use crate::layout::{Layout, Sizes};
 use crate::plan::space::broadcast_strides;
 
 /// The step for `a @ b` into a row-major `out`; shapes are checked by the rule.
-pub(crate) fn matmul(unit: u32, a: &Place, b: &Place, out: &Place) -> MatmulStep {
+pub(crate) fn matmul(a: &Place, b: &Place, out: &Place) -> MatmulStep {
     let (ar, br) = (a.layout.rank(), b.layout.rank());
     let size = |l: &Layout, back: usize| l.shape()[l.rank() - back];
     let stride = |l: &Layout, back: usize| l.strides()[l.rank() - back] as isize;
@@ -26,7 +26,6 @@ pub(crate) fn matmul(unit: u32, a: &Place, b: &Place, out: &Place) -> MatmulStep
     };
     let (sa, sb) = (of(&a.layout).unwrap_or_default(), of(&b.layout).unwrap_or_default());
     let mut step = MatmulStep {
-        unit,
         dtype: out.dtype,
         m,
         n,

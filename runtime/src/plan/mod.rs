@@ -69,7 +69,6 @@ pub(crate) enum Param {
 
 #[derive(Debug)]
 pub(crate) struct KernelStep {
-    pub unit: u32,
     pub lowered: Arc<Lowered>,
     pub nest: Nest,
     /// Emitted strips; the tile VM runs the kernel if there are none.
@@ -83,7 +82,6 @@ pub(crate) struct KernelStep {
 
 #[derive(Debug)]
 pub(crate) struct MatmulStep {
-    pub unit: u32,
     pub dtype: DType,
     pub m: usize,
     pub n: usize,

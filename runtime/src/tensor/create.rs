@@ -42,11 +42,6 @@ pub(crate) fn full(shape: &[usize], value: Scalar, dtype: DType) -> Result<Tenso
     })
 }
 
-/// A rank-0 tensor.
-pub(crate) fn scalar(value: Scalar, dtype: DType) -> Result<Tensor> {
-    full(&[], value, dtype)
-}
-
 /// `start, start + 1, ..` below `end`.
 pub(crate) fn arange(start: Scalar, end: Scalar, dtype: DType) -> Result<Tensor> {
     let bad = |why: &str| Error::value("arange", format!("from {start} to {end}: {why}"));
@@ -154,7 +149,7 @@ mod tests {
             full(&[2], Bool(true), DType::F16).unwrap().to_vec::<f16>(),
             [f16::ONE; 2]
         );
-        assert_eq!(scalar(Float(-3.0), DType::U8).unwrap().item::<u8>(), 0);
+        assert_eq!(full(&[], Float(-3.0), DType::U8).unwrap().item::<u8>(), 0);
         assert!(zeros(&[1 << 40, 1 << 40], DType::F32).is_err());
         assert!(zeros(&[1 << 61], DType::F64).is_err());
     }

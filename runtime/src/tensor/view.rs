@@ -27,14 +27,6 @@ impl Tensor {
             None => Ok(self.copied()?.with_layout(Layout::contiguous(shape)?)),
         }
     }
-
-    /// The operand of an op whose result has this shape.
-    pub(crate) fn view_broadcast(&self, op: &'static str, shape: &[usize]) -> Result<Tensor> {
-        if self.shape() == shape {
-            return Ok(self.snapshot());
-        }
-        Ok(self.with_layout(self.layout().broadcast_to(op, shape)?))
-    }
 }
 
 macro_rules! views {
@@ -77,7 +69,7 @@ mod tests {
         assert_eq!(id(&again), id(&x));
         let row = x.view_select(0, -1).unwrap();
         assert_eq!((id(&row), row.to_vec::<i32>()), (id(&x), vec![3, 4, 5]));
-        assert_eq!(x.view_broadcast("add", &[2, 2, 3]).unwrap().elem_count(), 12);
+        assert_eq!(x.view_expand(&[2, 2, 3]).unwrap().elem_count(), 12);
         assert_eq!(
             x.view_squeeze(0).unwrap().view_movedim(0, 1).unwrap().shape(),
             [3, 2]
