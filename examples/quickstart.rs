@@ -32,7 +32,9 @@ struct Digits {
 impl Digits {
     fn load() -> Result<Digits> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/digits.safetensors");
-        Ok(Digits { data: safetensors::load(path)? })
+        Ok(Digits {
+            data: safetensors::load(path)?,
+        })
     }
 
     fn logits(&self, x: &Tensor) -> Tensor {
@@ -81,9 +83,15 @@ fn main() -> Result<()> {
     let (x, labels) = (&net.data["test_x"], &net.data["test_y"]);
     let logits = net.logits(x);
     let right = logits.argmax(-1).eq(labels).sum_all().item::<i64>();
-    let error = (&logits - &net.data["test_logits"]).abs().max((0, 1)).item::<f32>();
+    let error = (&logits - &net.data["test_logits"])
+        .abs()
+        .max((0, 1))
+        .item::<f32>();
     println!("{right} of {} digits are right", labels.elem_count());
-    println!("figure quickstart.accuracy {:.4} fraction", right as f64 / labels.elem_count() as f64);
+    println!(
+        "figure quickstart.accuracy {:.4} fraction",
+        right as f64 / labels.elem_count() as f64
+    );
     println!("figure quickstart.max_logit_error {error:.2e} logits");
 
     // no warm-up: the first call of a fresh process against its second
@@ -97,8 +105,14 @@ fn main() -> Result<()> {
             calls.push((first, second));
         }
     }
-    println!("figure quickstart.first_call {:.1} us", median(calls.iter().map(|c| c.0).collect()));
-    println!("figure quickstart.second_call {:.1} us", median(calls.iter().map(|c| c.1).collect()));
+    println!(
+        "figure quickstart.first_call {:.1} us",
+        median(calls.iter().map(|c| c.0).collect())
+    );
+    println!(
+        "figure quickstart.second_call {:.1} us",
+        median(calls.iter().map(|c| c.1).collect())
+    );
 
     // compiled against the same function run op by op, interleaved
     let batch = x.narrow(0, 0, 32).contiguous();
@@ -123,7 +137,10 @@ fn main() -> Result<()> {
     for _ in 0..10_000 {
         black_box(net.logits(black_box(&nothing)));
     }
-    println!("figure quickstart.dispatch {:.0} ns", start.elapsed().as_secs_f64() * 1e9 / 1e4);
+    println!(
+        "figure quickstart.dispatch {:.0} ns",
+        start.elapsed().as_secs_f64() * 1e9 / 1e4
+    );
 
     let report = explain!(classify);
     println!("\n{report}");

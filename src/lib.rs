@@ -2,7 +2,8 @@
 
 pub use tensorplay_macros::{compile, explain, graph};
 pub use tensorplay_runtime::{
-    DType, Device, Element, Error, Result, Tensor, compiler, graph_api as graph, manual_seed, no_grad, safetensors,
+    DType, Device, Element, Error, Result, Tensor, compiler, graph_api as graph, manual_seed, no_grad,
+    safetensors,
 };
 pub use {half, ndarray};
 
@@ -11,5 +12,6 @@ pub use tensorplay_runtime::private as __private;
 
 /// What most programs need: `use tensorplay::prelude::*`.
 pub mod prelude {
+    pub use tensorplay_runtime::graph_api::Run as _;
     pub use tensorplay_runtime::{DType, Device, Element, Tensor};
 }

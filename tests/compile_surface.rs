@@ -22,22 +22,41 @@ fn close(got: &Tensor, want: &[f32]) {
 // the literals have no annotation: rustc picks the scalar type
 #[compile]
 fn operators(x: &Tensor, y: &Tensor) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor) {
-    ((x * 2.0).tanh(), (1.0 - x).relu(), x * y, x + 3, x * 2.5f32, 1 - x)
+    (
+        (x * 2.0).tanh(),
+        (1.0 - x).relu(),
+        x * y,
+        x + 3,
+        x * 2.5f32,
+        1 - x,
+    )
 }
 
 #[test]
 fn operators_need_no_annotations() {
     let (x, y) = (x(), y());
     // eager, owned and borrowed on either side
-    close(&(x.clone() * 2.0).tanh(), &x.to_vec::<f32>().iter().map(|v| (v * 2.0).tanh()).collect::<Vec<_>>());
+    close(
+        &(x.clone() * 2.0).tanh(),
+        &x.to_vec::<f32>()
+            .iter()
+            .map(|v| (v * 2.0).tanh())
+            .collect::<Vec<_>>(),
+    );
     close(&(1.0 - &x).relu(), &[0.5, 2.5, 0.0, 0.75, 1.75, 0.0]);
     close(&(1.0 - x.clone()).relu(), &[0.5, 2.5, 0.0, 0.75, 1.75, 0.0]);
     close(&(&x * &y), &[0.5, -0.75, -4.0, 0.75, -0.09375, -1.0]);
-    close(&(x.clone() * y.clone() + &x * y.clone() + x.clone() * &y), &[1.5, -2.25, -12.0, 2.25, -0.28125, -3.0]);
+    close(
+        &(x.clone() * y.clone() + &x * y.clone() + x.clone() * &y),
+        &[1.5, -2.25, -12.0, 2.25, -0.28125, -3.0],
+    );
     close(&(x.clone() + 3), &[3.5, 1.5, 5.0, 3.25, 2.25, 4.0]);
     close(&(x.clone() * 2.5f32), &[1.25, -3.75, 5.0, 0.625, -1.875, 2.5]);
     close(&(1 - &x), &[0.5, 2.5, -1.0, 0.75, 1.75, 0.0]);
-    close(&(3 * &x - 7i64 + 2i32 - true), &[-4.5, -10.5, 0.0, -5.25, -8.25, -3.0]);
+    close(
+        &(3 * &x - 7i64 + 2i32 - true),
+        &[-4.5, -10.5, 0.0, -5.25, -8.25, -3.0],
+    );
     close(&(1.0 / &y).neg(), &[-1.0, -2.0, 0.5, -1.0 / 3.0, -8.0, 1.0]);
     close(&-(-&x), &x.to_vec::<f32>());
     close(&(&x / 2), &[0.25, -0.75, 1.0, 0.125, -0.375, 0.5]);
@@ -142,7 +161,10 @@ fn unary_operations() {
 fn binary_logic_and_select_operations() {
     let (x, y) = (x(), y());
     let (m, n) = (x.gt(0.0), y.gt(0.0));
-    let (i, j) = (Tensor::from_slice(&[7i64, -7, 6], 3), Tensor::from_slice(&[2i64, 3, -4], 3));
+    let (i, j) = (
+        Tensor::from_slice(&[7i64, -7, 6], 3),
+        Tensor::from_slice(&[2i64, 3, -4], 3),
+    );
     both! {
         x.maximum|try_maximum(&y) => [2, 3]; x.minimum|try_minimum(&y) => [2, 3]; x.fmax|try_fmax(&y) => [2, 3];
         x.fmin|try_fmin(&y) => [2, 3]; x.pow|try_pow(&y) => [2, 3]; x.pow|try_pow(2) => [2, 3];
@@ -163,7 +185,10 @@ fn binary_logic_and_select_operations() {
     assert_eq!(i.fmod(&j).to_vec::<i64>(), [1, -1, 2]);
     assert_eq!(i.floor_div(&j).to_vec::<i64>(), [3, -3, -2]);
     let zero = Tensor::from_slice(&[1i64, 0, 2], 3);
-    let e = i.try_floor_div(&zero).expect_err("a division by zero").to_string();
+    let e = i
+        .try_floor_div(&zero)
+        .expect_err("a division by zero")
+        .to_string();
     assert!(e.contains("floor_div: integer division by zero"), "{e}");
 }
 
@@ -250,16 +275,32 @@ fn created_tensors() {
     assert_eq!(Tensor::full([2], 2.5, DType::F64).to_vec::<f64>(), [2.5; 2]);
     assert_eq!(Tensor::full((), 7, DType::U8).item::<u8>(), 7);
     assert_eq!(Tensor::arange(0, 4, DType::I32).to_vec::<i32>(), [0, 1, 2, 3]);
-    assert_eq!(Tensor::arange(0.5, 2.6, DType::F32).to_vec::<f32>(), [0.5, 1.5, 2.5]);
-    assert_eq!(Tensor::linspace(0.0, 1.0, 3, DType::F32).to_vec::<f32>(), [0.0, 0.5, 1.0]);
+    assert_eq!(
+        Tensor::arange(0.5, 2.6, DType::F32).to_vec::<f32>(),
+        [0.5, 1.5, 2.5]
+    );
+    assert_eq!(
+        Tensor::linspace(0.0, 1.0, 3, DType::F32).to_vec::<f32>(),
+        [0.0, 0.5, 1.0]
+    );
     assert_eq!(Tensor::eye(2, DType::F32).to_vec::<f32>(), [1.0, 0.0, 0.0, 1.0]);
-    assert!(Tensor::rand((8, 8), DType::F32).to_vec::<f32>().iter().all(|v| (0.0..1.0).contains(v)));
+    assert!(
+        Tensor::rand((8, 8), DType::F32)
+            .to_vec::<f32>()
+            .iter()
+            .all(|v| (0.0..1.0).contains(v))
+    );
     assert_eq!(Tensor::randn((2, 3), DType::F64).shape(), [2, 3]);
 }
 
 #[test]
 fn the_generator_is_counted() {
-    let draw = || (Tensor::rand(4, DType::F32).to_vec::<f32>(), Tensor::randn(4, DType::F32).to_vec::<f32>());
+    let draw = || {
+        (
+            Tensor::rand(4, DType::F32).to_vec::<f32>(),
+            Tensor::randn(4, DType::F32).to_vec::<f32>(),
+        )
+    };
     tensorplay::manual_seed(7);
     let first = draw();
     let later = draw();
@@ -293,7 +334,10 @@ fn tensors_are_shared_between_threads_and_shown() {
     let t = Tensor::from(a.clone());
     assert_eq!(t.shape(), [2, 2]);
     assert_eq!(t.t().to_ndarray::<f32>(), a.t().to_owned().into_dyn());
-    assert_eq!(Tensor::from(a.view().reversed_axes()).to_vec::<f32>(), [1.0, 3.0, 2.0, 4.0]);
+    assert_eq!(
+        Tensor::from(a.view().reversed_axes()).to_vec::<f32>(),
+        [1.0, 3.0, 2.0, 4.0]
+    );
     assert_eq!(t.to_string(), format!("{t}"));
 }
 

@@ -34,7 +34,11 @@ fn libraries() -> (PathBuf, Vec<PathBuf>) {
 fn expand() -> String {
     let (deps, libraries) = libraries();
     let rustc = Path::new(env!("CARGO")).with_file_name("rustc");
-    let rustc = if rustc.is_file() { rustc } else { PathBuf::from("rustc") };
+    let rustc = if rustc.is_file() {
+        rustc
+    } else {
+        PathBuf::from("rustc")
+    };
     let mut problem = format!("no libtensorplay in {}", deps.display());
     for library in libraries {
         let out = Command::new(&rustc)
@@ -43,7 +47,13 @@ fn expand() -> String {
             .env("CARGO_MANIFEST_DIR", ROOT)
             .env("CARGO_PKG_NAME", "tensorplay")
             .env("CARGO_CRATE_NAME", "quickstart")
-            .args(["-Zunpretty=expanded", "--edition=2024", "--crate-name=quickstart", "--crate-type=bin", SOURCE])
+            .args([
+                "-Zunpretty=expanded",
+                "--edition=2024",
+                "--crate-name=quickstart",
+                "--crate-type=bin",
+                SOURCE,
+            ])
             .arg("-L")
             .arg(format!("dependency={}", deps.display()))
             .arg("--extern")
@@ -62,7 +72,10 @@ fn expand() -> String {
 /// source between the items; they are left out.
 fn of_the_function(expanded: &str) -> String {
     let start = expanded.find("fn classify(").expect("the function");
-    let end = expanded[start..].find("\nstruct Digits").expect("the item after it") + start;
+    let end = expanded[start..]
+        .find("\nstruct Digits")
+        .expect("the item after it")
+        + start;
     let mut out = String::new();
     let mut rest = &expanded[start..end];
     while let Some(at) = rest.find("b\"") {
@@ -87,7 +100,9 @@ fn of_the_function(expanded: &str) -> String {
         rest = &literal[2 + close + 1..];
     }
     out.push_str(rest);
-    let lines = out.lines().filter(|l| !l.trim().is_empty() && !l.trim_start().starts_with("//"));
+    let lines = out
+        .lines()
+        .filter(|l| !l.trim().is_empty() && !l.trim_start().starts_with("//"));
     lines.flat_map(|l| [l.trim_end(), "\n"]).collect()
 }
 
@@ -105,11 +120,25 @@ fn the_quickstart_expands_to_the_golden_text() {
         return;
     }
     let want = std::fs::read_to_string(&path).unwrap_or_default();
-    if let Some((i, (a, b))) = want.lines().zip(got.lines()).enumerate().find(|(_, (a, b))| a != b) {
-        panic!("line {} of {} differs:\n- {a}\n+ {b}\nbless with TENSORPLAY_BLESS=1", i + 1, path.display());
+    if let Some((i, (a, b))) = want
+        .lines()
+        .zip(got.lines())
+        .enumerate()
+        .find(|(_, (a, b))| a != b)
+    {
+        panic!(
+            "line {} of {} differs:\n- {a}\n+ {b}\nbless with TENSORPLAY_BLESS=1",
+            i + 1,
+            path.display()
+        );
     }
     let (n, m) = (want.lines().count(), got.lines().count());
-    assert_eq!(n, m, "{} has {n} lines, the expansion {m}; bless with TENSORPLAY_BLESS=1", path.display());
+    assert_eq!(
+        n,
+        m,
+        "{} has {n} lines, the expansion {m}; bless with TENSORPLAY_BLESS=1",
+        path.display()
+    );
 }
 
 #[test]
@@ -121,27 +150,39 @@ fn the_expansion_is_deterministic() {
 fn body() -> Vec<(usize, String)> {
     let source = std::fs::read_to_string(Path::new(ROOT).join(SOURCE)).expect("the example");
     let lines = source.lines().enumerate().map(|(i, l)| (i + 1, l.to_string()));
-    let mut out: Vec<_> = lines.skip_while(|(_, l)| !l.starts_with("fn classify(")).collect();
-    let end = out.iter().position(|(_, l)| l == "}").expect("the end of `classify`");
+    let mut out: Vec<_> = lines
+        .skip_while(|(_, l)| !l.starts_with("fn classify("))
+        .collect();
+    let end = out
+        .iter()
+        .position(|(_, l)| l == "}")
+        .expect("the end of `classify`");
     out.truncate(end);
     out
 }
 
 fn words(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect()
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|w| !w.is_empty())
+        .collect()
 }
 
 #[test]
 fn every_kernel_carries_names_and_lines_of_the_source() {
     let text = of_the_function(expanded());
     let body = body();
-    let known: Vec<String> = body.iter().flat_map(|(_, l)| words(l).into_iter().map(String::from)).collect();
+    let known: Vec<String> = body
+        .iter()
+        .flat_map(|(_, l)| words(l).into_iter().map(String::from))
+        .collect();
     let kernels: Vec<&str> = text.split("impl Program for ").skip(1).collect();
     assert!(!kernels.is_empty(), "no kernel in\n{text}");
     for kernel in kernels {
         let name = words(kernel)[0];
         let quoted = |constant: &str| -> &str {
-            let at = kernel.find(constant).unwrap_or_else(|| panic!("`{name}` has no {constant}"));
+            let at = kernel
+                .find(constant)
+                .unwrap_or_else(|| panic!("`{name}` has no {constant}"));
             let literal = &kernel[at..];
             let start = literal.find('"').expect("a literal") + 1;
             &literal[start..start + literal[start..].find('"').expect("its end")]
@@ -153,15 +194,29 @@ fn every_kernel_carries_names_and_lines_of_the_source() {
             .and_then(|s| s.split_once(": "))
             .unwrap_or_else(|| panic!("`{name}` comes from `{source}`"));
         let line: usize = line.parse().expect("a line");
-        let (_, there) = body.iter().find(|b| b.0 == line).unwrap_or_else(|| panic!("`{name}`: {source}"));
+        let (_, there) = body
+            .iter()
+            .find(|b| b.0 == line)
+            .unwrap_or_else(|| panic!("`{name}`: {source}"));
         let dense = |s: &str| s.split_whitespace().collect::<String>();
-        assert!(dense(there).contains(&dense(written.trim_end_matches(".."))), "`{name}`: `{written}` is not in `{there}`");
+        assert!(
+            dense(there).contains(&dense(written.trim_end_matches(".."))),
+            "`{name}`: `{written}` is not in `{there}`"
+        );
         // its own name, an operand and a value are words of the source
         let from_source = |w: &str| known.iter().any(|k| k == w);
-        assert!(name.split('_').any(from_source), "the kernel's name `{name}` has no word of the source");
+        assert!(
+            name.split('_').any(from_source),
+            "the kernel's name `{name}` has no word of the source"
+        );
         let start = kernel.find("fn lanes<").expect("the lanes");
         let end = kernel[start..].find("lanes::<T>(").expect("their call") + start;
-        let mut named = words(&kernel[start..end]).into_iter().map(|w| w.trim_end_matches("_out"));
-        assert!(named.any(|w| w != "n" && from_source(w)), "`{name}` has no operand named in the source");
+        let mut named = words(&kernel[start..end])
+            .into_iter()
+            .map(|w| w.trim_end_matches("_out"));
+        assert!(
+            named.any(|w| w != "n" && from_source(w)),
+            "`{name}` has no operand named in the source"
+        );
     }
 }

@@ -40,7 +40,12 @@ fn dispatch_refuses_what_eager_code_refuses() {
     case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[3])] x.try_linear(w, None));
     case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 3]), b = tensor(&[1])] x.try_linear(w, Some(b)));
     case!(wrong: [x = tensor(&[2, 3]), w = tensor(&[4, 3]), b = tensor(&[2, 4])] x.try_linear(w, Some(b)));
-    assert!(wrong.is_empty(), "{} calls differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} calls differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Dispatch reports a failing composite by the operation that was written, in the words of eager code: not by one that
@@ -73,7 +78,12 @@ fn errors_name_the_operation_that_was_written() {
     case!(wrong: [x = tensor(&[2, 3])] x.try_reshape((4, -1)));
     case!(wrong: [x = tensor(&[2, 3])] x.try_narrow(0, 1, 2));
     case!(wrong: [x = tensor(&[2, 3])] x.try_bitwise_not());
-    assert!(wrong.is_empty(), "{} texts differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} texts differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// A call that runs while its plan is dropped still counts: `explain!` proves what ran.
@@ -94,4 +104,64 @@ fn no_call_is_lost_when_plans_are_dropped() {
     });
     let c = explain!(busy).calls;
     assert_eq!((c.dispatched, c.steps.emitted), (16_000, 16_000));
+}
+
+/// A dtype that is a parameter is the dtype of the result.
+#[test]
+fn a_dtype_parameter_decides_the_result() {
+    #[compile]
+    fn cast(x: &Tensor, to: DType) -> Tensor {
+        x.to_dtype(to)
+    }
+    #[compile]
+    fn cast_and_add(x: &Tensor, to: DType) -> Tensor {
+        x.to_dtype(to) + 1
+    }
+    let x = Tensor::from_slice(&[1.5f32, -2.0, 3.0], 3);
+    for to in [
+        DType::F32,
+        DType::I64,
+        DType::F64,
+        DType::Bool,
+        DType::F16,
+        DType::I64,
+    ] {
+        for f in [cast, cast_and_add] {
+            let (compiled, plain) = (f(&x, to), compiler::disable_capture(|| f(&x, to)));
+            assert_eq!(compiled.to_string(), plain.to_string(), "to {to}");
+        }
+    }
+}
+
+/// A call reads each variable once, at its start: also one that is passed twice.
+#[test]
+fn a_variable_passed_twice_is_read_once() {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    #[compile]
+    fn difference(a: &Tensor, b: &Tensor) -> Tensor {
+        (a - b).abs().max_all()
+    }
+    let values = [
+        Tensor::zeros((512, 64), DType::F32),
+        Tensor::ones((512, 64), DType::F32),
+    ];
+    let w = values[0].clone().variable();
+    let stop = AtomicBool::new(false);
+    let torn = std::thread::scope(|s| {
+        s.spawn(|| {
+            for i in 0.. {
+                if stop.load(Relaxed) {
+                    break;
+                }
+                w.assign(&values[i % 2]);
+            }
+        });
+        let other = w.clone();
+        let torn = (0..1000)
+            .filter(|_| difference(&w, &other).item::<f32>() != 0.0)
+            .count();
+        stop.store(true, Relaxed);
+        torn
+    });
+    assert_eq!(torn, 0, "calls that saw two values of one variable");
 }

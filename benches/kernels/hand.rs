@@ -69,7 +69,8 @@ fn total(a: &[f32; LANES]) -> f32 {
 
 #[inline(never)]
 fn largest(a: &[f32; LANES]) -> f32 {
-    a.iter().fold(f32::NEG_INFINITY, |m, &v| if m > v { m } else { v })
+    a.iter()
+        .fold(f32::NEG_INFINITY, |m, &v| if m > v { m } else { v })
 }
 
 #[inline(always)]
@@ -86,13 +87,18 @@ fn softmax_body<T: Tier>(x: &[f32], n: usize, out: &mut [MaybeUninit<f32>]) {
             }
         }
         let pair = |a: f32, b: f32| if a > b { a } else { b };
-        let mut max = largest(&std::array::from_fn(|l| pair(pair(m[0][l], m[1][l]), pair(m[2][l], m[3][l]))));
+        let mut max = largest(&std::array::from_fn(|l| {
+            pair(pair(m[0][l], m[1][l]), pair(m[2][l], m[3][l]))
+        }));
         for &v in chunks.remainder() {
             max = pair(max, v);
         }
         let mut s = [[0.0f32; LANES]; 2];
         let whole = n / (2 * LANES) * (2 * LANES);
-        for (c, o) in x[..whole].chunks_exact(2 * LANES).zip(out[..whole].chunks_exact_mut(2 * LANES)) {
+        for (c, o) in x[..whole]
+            .chunks_exact(2 * LANES)
+            .zip(out[..whole].chunks_exact_mut(2 * LANES))
+        {
             for k in 0..2 {
                 for l in 0..LANES {
                     let e = lane::<T>(c[k * LANES + l] - max).exp().get();
@@ -137,7 +143,9 @@ fn layer_norm_body<T: Tier>(x: &[f32], w: &[f32], b: &[f32], out: &mut [MaybeUni
             }
         }
         let four = |a: &[[f32; LANES]; 4]| {
-            total(&std::array::from_fn(|l| (a[0][l] + a[1][l]) + (a[2][l] + a[3][l])))
+            total(&std::array::from_fn(|l| {
+                (a[0][l] + a[1][l]) + (a[2][l] + a[3][l])
+            }))
         };
         let (mut sum, mut squares) = (four(&s), four(&q));
         for &v in chunks.remainder() {

@@ -78,12 +78,30 @@ fn main() {
     let check = |name: &str, ours: &Tensor, hand: Vec<f32>, right: &Tensor| {
         let hand = Tensor::from_vec(hand, (ROWS, COLS));
         assert!(wide(ours).allclose(right, 2e-5, 2e-6), "{name}: ours is wrong");
-        assert!(wide(&hand).allclose(right, 2e-5, 2e-6), "{name}: the hand loop is wrong");
+        assert!(
+            wide(&hand).allclose(right, 2e-5, 2e-6),
+            "{name}: the hand loop is wrong"
+        );
     };
-    check("gelu", &gelu_affine(&x, &w, &b), hand::gelu_affine(&xs, &ws, &bs), &(&x64 * &w64 + &b64).gelu());
-    check("softmax", &softmax(&x), hand::softmax(&xs, COLS), &x64.softmax(-1));
+    check(
+        "gelu",
+        &gelu_affine(&x, &w, &b),
+        hand::gelu_affine(&xs, &ws, &bs),
+        &(&x64 * &w64 + &b64).gelu(),
+    );
+    check(
+        "softmax",
+        &softmax(&x),
+        hand::softmax(&xs, COLS),
+        &x64.softmax(-1),
+    );
     let right = x64.layer_norm(1, Some(&w64), Some(&b64), 1e-5);
-    check("layer_norm", &layer_norm(&x, &w, &b), hand::layer_norm(&xs, &ws, &bs), &right);
+    check(
+        "layer_norm",
+        &layer_norm(&x, &w, &b),
+        hand::layer_norm(&xs, &ws, &bs),
+        &right,
+    );
 
     report(
         "gelu_1m",

@@ -16,7 +16,10 @@ pub fn one_thread() {
         return;
     }
     let Ok(me) = env::current_exe() else { return };
-    let status = Command::new(me).args(env::args_os().skip(1)).env("TENSORPLAY_NUM_THREADS", "1").status();
+    let status = Command::new(me)
+        .args(env::args_os().skip(1))
+        .env("TENSORPLAY_NUM_THREADS", "1")
+        .status();
     std::process::exit(status.ok().and_then(|s| s.code()).unwrap_or(1));
 }
 
@@ -39,7 +42,10 @@ pub fn build_cost() {
     }
     println!("figure build.plain {:.0} ms", cpu[0]);
     println!("figure build.compiled {:.0} ms", cpu[1]);
-    println!("figure build.ms_per_kernel {:.1} ms", (cpu[1] - cpu[0]) / KERNELS as f64);
+    println!(
+        "figure build.ms_per_kernel {:.1} ms",
+        (cpu[1] - cpu[0]) / KERNELS as f64
+    );
 }
 
 fn build(root: &Path, folder: &Path, attribute: &str) -> Option<f64> {
@@ -68,7 +74,11 @@ fn build(root: &Path, folder: &Path, attribute: &str) -> Option<f64> {
     cargo(&["build", "--release", "--offline"]).or_else(|| cargo(&["build", "--release"]))?;
     let mut samples = Vec::new();
     for i in 0..3 {
-        fs::write(folder.join("src/lib.rs"), format!("// {i}\n{}", program(attribute))).ok()?;
+        fs::write(
+            folder.join("src/lib.rs"),
+            format!("// {i}\n{}", program(attribute)),
+        )
+        .ok()?;
         let before = children_ms()?;
         cargo(&["build", "--release", "--offline"])?;
         samples.push(children_ms()? - before);
@@ -84,9 +94,17 @@ fn program(attribute: &str) -> String {
     for k in 0..KERNELS {
         let mut body = String::from("let t = x * w + b;");
         for j in 0..2 + k % 3 {
-            let _ = write!(body, " let t = (t {}).{}();", steps[(k + j) % 6], calls[(k * 3 + j) % 7]);
+            let _ = write!(
+                body,
+                " let t = (t {}).{}();",
+                steps[(k + j) % 6],
+                calls[(k * 3 + j) % 7]
+            );
         }
-        let _ = writeln!(s, "{attribute}\npub fn f{k}(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {{ {body} t }}");
+        let _ = writeln!(
+            s,
+            "{attribute}\npub fn f{k}(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {{ {body} t }}"
+        );
     }
     s
 }

@@ -214,7 +214,11 @@ impl Input {
                     let mut l = at.to_vec();
                     let inside = at[d] >= 1 && (at[d] - 1).is_multiple_of(step);
                     l[d] = (at[d].max(1) - 1) / step;
-                    bits.push(if inside { self.bits[linear(&l)] } else { poison(self.dtype) });
+                    bits.push(if inside {
+                        self.bits[linear(&l)]
+                    } else {
+                        poison(self.dtype)
+                    });
                 });
                 tensor_of(self.dtype, &bits, &shape).slice(d, 1, shape[d] as i64, step as i64)
             }
@@ -231,7 +235,10 @@ impl Input {
     fn ty(&self) -> Option<TensorType> {
         match self.spec {
             Spec::None => None,
-            Spec::DType => Some(TensorType { dtype: Some(self.dtype), shape: None }),
+            Spec::DType => Some(TensorType {
+                dtype: Some(self.dtype),
+                shape: None,
+            }),
             Spec::Full => Some(TensorType::known(self.dtype, &self.shape)),
         }
     }

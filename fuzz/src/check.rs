@@ -34,7 +34,10 @@ pub fn guarded(f: impl FnOnce() -> Result<Vec<Tensor>>) -> std::result::Result<V
 }
 
 fn fail<T>(kind: impl Into<String>, detail: impl Into<String>) -> std::result::Result<T, Failure> {
-    Err(Failure { kind: kind.into(), detail: detail.into() })
+    Err(Failure {
+        kind: kind.into(),
+        detail: detail.into(),
+    })
 }
 
 /// What a right run gives.
@@ -71,7 +74,10 @@ pub fn against(
         (Expected::Values(_), Err((_, m))) => fail(format!("{who}: error"), m),
         (Expected::Values(v), Ok(t)) => {
             if t.len() != case.outputs.len() {
-                return fail(format!("{who}: count"), format!("{} results, expected {}", t.len(), case.outputs.len()));
+                return fail(
+                    format!("{who}: count"),
+                    format!("{} results, expected {}", t.len(), case.outputs.len()),
+                );
             }
             for (&o, t) in case.outputs.iter().zip(t) {
                 if let Err(e) = compare::with_reference(&v[o], t) {
@@ -88,7 +94,9 @@ pub fn against(
 /// # Errors
 /// The first disagreement; `Ok(false)` if the case is not well typed.
 pub fn graph(case: &Case) -> std::result::Result<bool, Failure> {
-    let Some(want) = expected(case) else { return Ok(false) };
+    let Some(want) = expected(case) else {
+        return Ok(false);
+    };
     let module = match case.module() {
         Ok(m) => m,
         Err((i, e)) => return fail("rule: refuses", format!("call {i}: {e}")),
@@ -131,7 +139,8 @@ pub fn refused(case: &Case, node: &Node) -> std::result::Result<(), Failure> {
     let at = c.values();
     c.nodes.push(node.clone());
     c.outputs = vec![at];
-    if matches!(reference::run(case), Ok(v) if matches!(reference::eval(node.op, &node.args, &v), Err(Stop::Refused(_)))) {
+    if matches!(reference::run(case), Ok(v) if matches!(reference::eval(node.op, &node.args, &v), Err(Stop::Refused(_))))
+    {
         match c.module() {
             Err(_) => {}
             Ok(m) => return fail("rule: accepts", format!("{m}")),

@@ -60,21 +60,47 @@ fn dtype(a: &A) -> DType {
 }
 
 macro_rules! arg {
-    (tensor $a:expr, $v:expr) => { tensor($a, $v) };
-    (opt_tensor $a:expr, $v:expr) => { opt_tensor($a, $v) };
-    (tensors $a:expr, $v:expr) => { &tensors($a, $v)[..] };
-    (operand $a:expr, $v:expr) => { Rhs($a, $v) };
-    (scalar $a:expr, $v:expr) => { scalar($a) };
-    (float $a:expr, $v:expr) => { scalar($a).to_f64() };
-    (int $a:expr, $v:expr) => { int($a) };
-    (dim $a:expr, $v:expr) => { int($a) };
-    (dims $a:expr, $v:expr) => { ints($a) };
-    (shape $a:expr, $v:expr) => { ints($a) };
-    (dtype $a:expr, $v:expr) => { dtype($a) };
+    (tensor $a:expr, $v:expr) => {
+        tensor($a, $v)
+    };
+    (opt_tensor $a:expr, $v:expr) => {
+        opt_tensor($a, $v)
+    };
+    (tensors $a:expr, $v:expr) => {
+        &tensors($a, $v)[..]
+    };
+    (operand $a:expr, $v:expr) => {
+        Rhs($a, $v)
+    };
+    (scalar $a:expr, $v:expr) => {
+        scalar($a)
+    };
+    (float $a:expr, $v:expr) => {
+        scalar($a).to_f64()
+    };
+    (int $a:expr, $v:expr) => {
+        int($a)
+    };
+    (dim $a:expr, $v:expr) => {
+        int($a)
+    };
+    (dims $a:expr, $v:expr) => {
+        ints($a)
+    };
+    (shape $a:expr, $v:expr) => {
+        ints($a)
+    };
+    (dtype $a:expr, $v:expr) => {
+        dtype($a)
+    };
 }
 macro_rules! results {
-    (one $e:expr) => { $e.map(|t| vec![t]) };
-    (list $e:expr) => { $e };
+    (one $e:expr) => {
+        $e.map(|t| vec![t])
+    };
+    (list $e:expr) => {
+        $e
+    };
 }
 macro_rules! dispatch {
     ($($(#[$doc:meta])* $op:ident $name:ident $twin:ident ($($p:ident: $k:ident),*)

@@ -32,26 +32,90 @@ pub struct Generated {
 
 use Op::*;
 const UNARY: &[Op] = &[
-    Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Reciprocal, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh,
-    Asinh, Acosh, Atanh, Erf, Erfc, Sigmoid, Logsigmoid, Relu6, Selu, Gelu, GeluTanh, Silu, Mish, Hardswish, Hardsigmoid,
-    Softsign, LeakyRelu, Elu, Celu, Softplus, Hardtanh, Powf, NanToNum,
+    Exp,
+    Exp2,
+    Expm1,
+    Log,
+    Log2,
+    Log10,
+    Log1p,
+    Sqrt,
+    Rsqrt,
+    Reciprocal,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Erf,
+    Erfc,
+    Sigmoid,
+    Logsigmoid,
+    Relu6,
+    Selu,
+    Gelu,
+    GeluTanh,
+    Silu,
+    Mish,
+    Hardswish,
+    Hardsigmoid,
+    Softsign,
+    LeakyRelu,
+    Elu,
+    Celu,
+    Softplus,
+    Hardtanh,
+    Powf,
+    NanToNum,
 ];
 const SIMPLE: &[Op] = &[Neg, Abs, Square, Relu, Clamp, ClampMin, ClampMax, Powi];
-const JUMPS: &[Op] = &[Sign, Floor, Ceil, Round, Trunc, Frac, Isnan, Isinf, Isfinite, LogicalNot, BitwiseNot];
-const BINARY: &[Op] = &[Add, Sub, Mul, Div, Rsub, Rdiv, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Pow, Atan2, Hypot];
+const JUMPS: &[Op] = &[
+    Sign, Floor, Ceil, Round, Trunc, Frac, Isnan, Isinf, Isfinite, LogicalNot, BitwiseNot,
+];
+const BINARY: &[Op] = &[
+    Add, Sub, Mul, Div, Rsub, Rdiv, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Pow, Atan2, Hypot,
+];
 const JUMPS2: &[Op] = &[Copysign, Fmod, Remainder, FloorDiv];
 const COMPARE: &[Op] = &[Eq, Ne, Lt, Le, Gt, Ge];
-const LOGIC: &[Op] = &[LogicalAnd, LogicalOr, LogicalXor, BitwiseAnd, BitwiseOr, BitwiseXor];
+const LOGIC: &[Op] = &[
+    LogicalAnd, LogicalOr, LogicalXor, BitwiseAnd, BitwiseOr, BitwiseXor,
+];
 const SELECT: &[Op] = &[WhereCond, WhereCond, MaskedFill, Lerp, Addcmul];
 const REDUCE: &[Op] = &[
-    Sum, Sum, SumKeepdim, SumAll, Mean, MeanKeepdim, MeanAll, Max, MaxKeepdim, MaxAll, Min, MinKeepdim, MinAll, Prod, Var,
-    VarKeepdim, StdDev, Norm, Logsumexp, Any, All,
+    Sum,
+    Sum,
+    SumKeepdim,
+    SumAll,
+    Mean,
+    MeanKeepdim,
+    MeanAll,
+    Max,
+    MaxKeepdim,
+    MaxAll,
+    Min,
+    MinKeepdim,
+    MinAll,
+    Prod,
+    Var,
+    VarKeepdim,
+    StdDev,
+    Norm,
+    Logsumexp,
+    Any,
+    All,
 ];
 const ARG: &[Op] = &[Argmax, ArgmaxKeepdim, Argmin, ArgminKeepdim];
 const NORMS: &[Op] = &[Softmax, LogSoftmax, LayerNorm, RmsNorm];
 const VIEWS: &[Op] = &[
-    Reshape, Flatten, FlattenAll, Transpose, T, Permute, Unsqueeze, Squeeze, Narrow, Select, Slice, Expand, Movedim,
-    Contiguous, Detach, Chunk, Split,
+    Reshape, Flatten, FlattenAll, Transpose, T, Permute, Unsqueeze, Squeeze, Narrow, Select, Slice, Expand,
+    Movedim, Contiguous, Detach, Chunk, Split,
 ];
 const CREATE: &[Op] = &[Zeros, Ones, Full, Arange, Linspace, Eye, ZerosLike, OnesLike];
 const FAMILIES: &[(usize, &[Op])] = &[
@@ -91,8 +155,20 @@ pub fn case(seed: u64, mode: Mode) -> Generated {
     let one_dtype = mode == Mode::Program && r.chance(65);
     let spec = *r.pick(&[Spec::None, Spec::None, Spec::DType, Spec::Full]);
     let loyal = if one_dtype { 100 } else { *r.pick(&[100, 85, 60]) };
-    let case = Case { seed, ..Case::default() };
-    let mut m = Maker { r, mode, base, loyal, spec, case, values: Vec::new(), refused: Vec::new() };
+    let case = Case {
+        seed,
+        ..Case::default()
+    };
+    let mut m = Maker {
+        r,
+        mode,
+        base,
+        loyal,
+        spec,
+        case,
+        values: Vec::new(),
+        refused: Vec::new(),
+    };
     let want = match mode {
         Mode::Graph => 1 + m.r.below(9),
         Mode::Program => 2 + m.r.below(8),
@@ -107,7 +183,10 @@ pub fn case(seed: u64, mode: Mode) -> Generated {
         stopped = m.step();
     }
     m.finish(stopped);
-    Generated { case: m.case, refused: m.refused }
+    Generated {
+        case: m.case,
+        refused: m.refused,
+    }
 }
 
 impl Maker {
@@ -135,7 +214,9 @@ impl Maker {
 
     /// A value that fits, preferring late ones.
     fn pick(&mut self, fits: impl Fn(&Array) -> bool) -> Option<usize> {
-        let list: Vec<usize> = (0..self.values.len()).filter(|&v| fits(&self.values[v])).collect();
+        let list: Vec<usize> = (0..self.values.len())
+            .filter(|&v| fits(&self.values[v]))
+            .collect();
         if list.is_empty() {
             return None;
         }
@@ -179,14 +260,24 @@ impl Maker {
         match self.r.below(10) {
             0..=5 if d.is_float() || self.r.chance(30) => {
                 let list = [0.5, 2.0, -1.5, 0.1, 1e-3, 3.0, 100.0, 1.0, -0.25];
-                Scalar::Float(if flavour == Flavour::Exponent { *self.r.pick(&[0.5, 2.0, 3.0, 1.7, -1.0]) } else { *self.r.pick(&list) })
+                Scalar::Float(if flavour == Flavour::Exponent {
+                    *self.r.pick(&[0.5, 2.0, 3.0, 1.7, -1.0])
+                } else {
+                    *self.r.pick(&list)
+                })
             }
-            9 if !program && !nonzero && flavour == Flavour::Any && self.r.one_in(3) => Scalar::Bool(self.r.chance(50)),
+            9 if !program && !nonzero && flavour == Flavour::Any && self.r.one_in(3) => {
+                Scalar::Bool(self.r.chance(50))
+            }
             _ if flavour == Flavour::Exponent => Scalar::Int(self.r.range(0, 5)),
             _ if d == DType::U8 || d == DType::Bool => Scalar::Int(self.r.range(i64::from(nonzero), 7)),
             _ => {
                 let n = self.r.range(-4, 7);
-                Scalar::Int(if nonzero && n == 0 && !self.r.one_in(20) { 2 } else { n })
+                Scalar::Int(if nonzero && n == 0 && !self.r.one_in(5) {
+                    2
+                } else {
+                    n
+                })
             }
         }
     }
@@ -198,22 +289,24 @@ impl Maker {
             return A::S(self.scalar(x.dtype, flavour));
         }
         if flavour == Flavour::Any && self.r.chance(50) {
-            let found = self.pick(|y| {
-                reference::broadcasts(&x.shape, &y.shape) && (!exact || y.exact())
-            });
+            let found = self.pick(|y| reference::broadcasts(&x.shape, &y.shape) && (!exact || y.exact()));
             if let Some(v) = found {
                 return A::V(v);
             }
         }
         let shape = self.related(&x.shape);
         let d = if self.r.chance(80) { Some(x.dtype) } else { None };
-        let zero_too = flavour == Flavour::NonZero && self.r.one_in(25);
+        let zero_too = flavour == Flavour::NonZero && self.r.one_in(if x.dtype.is_int() { 5 } else { 25 });
         A::V(self.input(d, &shape, if zero_too { Flavour::Any } else { flavour }))
     }
 
     fn dim(&mut self, rank: usize) -> i64 {
         let n = rank.max(1) as i64;
-        if self.r.one_in(60) { n } else { self.r.range(-n, n - 1) }
+        if self.r.one_in(60) {
+            n
+        } else {
+            self.r.range(-n, n - 1)
+        }
     }
 
     fn dims(&mut self, rank: usize) -> Vec<i64> {
@@ -263,7 +356,7 @@ impl Maker {
                 self.case.nodes.push(node);
                 false
             }
-            Err(Stop::Data(_)) if self.r.one_in(3) => {
+            Err(Stop::Data(_)) => {
                 self.case.nodes.push(node);
                 true
             }
@@ -287,15 +380,22 @@ impl Maker {
             self.case.inputs.pop();
             self.values.remove(at);
             for n in self.case.nodes.iter_mut().chain(&mut self.refused) {
-                n.args.iter_mut().for_each(|a| a.values(&mut |v| *v -= usize::from(*v > at)));
+                n.args
+                    .iter_mut()
+                    .for_each(|a| a.values(&mut |v| *v -= usize::from(*v > at)));
             }
         }
     }
 
     fn args(&mut self, op: Op, family: &[Op]) -> Option<Vec<A>> {
-        let exact = (family == JUMPS || family == JUMPS2 || family == COMPARE || family == ARG) && !self.r.one_in(12);
+        let exact =
+            (family == JUMPS || family == JUMPS2 || family == COMPARE || family == ARG) && !self.r.one_in(12);
         let exact = exact || (matches!(op, Any | All | LogicalAnd | LogicalOr | LogicalXor));
-        let want_float = family == NORMS || matches!(op, Mean | MeanKeepdim | MeanAll | Var | VarKeepdim | StdDev | Norm | Frac);
+        let want_float = family == NORMS
+            || matches!(
+                op,
+                Mean | MeanKeepdim | MeanAll | Var | VarKeepdim | StdDev | Norm | Frac
+            );
         let want_int = matches!(op, BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseNot);
         let strict = !self.r.one_in(15);
         let fits = |x: &Array| {
@@ -318,7 +418,11 @@ impl Maker {
             Some(a) => a,
             None => {
                 let shape = inputs::shape(&mut self.r);
-                let d = if want_float { *self.r.pick(&[DType::F32, DType::F64, DType::F16]) } else { DType::I64 };
+                let d = if want_float {
+                    *self.r.pick(&[DType::F32, DType::F64, DType::F16])
+                } else {
+                    DType::I64
+                };
                 self.input(Some(d), &shape, Flavour::Any)
             }
         };
@@ -353,12 +457,18 @@ impl Maker {
                 vec![one, self.operand(a, true, Flavour::Any, exact)]
             }
             MaskedFill => {
-                let m = self.pick(|m| m.dtype == DType::Bool && m.poisoned() == 0 && reference::broadcasts(&m.shape, &x.shape))?;
+                let m = self.pick(|m| {
+                    m.dtype == DType::Bool && m.poisoned() == 0 && reference::broadcasts(&m.shape, &x.shape)
+                })?;
                 vec![one, A::V(m), A::S(self.scalar(d, Flavour::Any))]
             }
             Lerp => {
                 let e = self.operand(a, false, Flavour::Any, false);
-                let w = if self.r.chance(60) { f(*self.r.pick(&[0.0, 0.25, 0.5, 1.0])) } else { self.operand(a, false, Flavour::Any, false) };
+                let w = if self.r.chance(60) {
+                    f(*self.r.pick(&[0.0, 0.25, 0.5, 1.0]))
+                } else {
+                    self.operand(a, false, Flavour::Any, false)
+                };
                 vec![one, e, w]
             }
             Addcmul => {
@@ -370,21 +480,39 @@ impl Maker {
             Var | VarKeepdim | StdDev => vec![one, A::Is(self.dims(rank)), A::I(self.r.range(0, 1))],
             Norm => {
                 let p = *self.r.pick(&[0.0, 1.0, 2.0, 2.0, 3.0, 0.5, 1.5]);
-                let p = if self.mode == Mode::Graph && self.r.one_in(5) { *self.r.pick(&[f64::INFINITY, f64::NEG_INFINITY]) } else { p };
+                let p = if self.mode == Mode::Graph && self.r.one_in(5) {
+                    *self.r.pick(&[f64::INFINITY, f64::NEG_INFINITY])
+                } else {
+                    p
+                };
                 vec![one, f(p), A::Is(self.dims(rank))]
             }
-            Argmax | ArgmaxKeepdim | Argmin | ArgminKeepdim | Softmax | LogSoftmax => vec![one, A::I(self.dim(rank))],
+            Argmax | ArgmaxKeepdim | Argmin | ArgminKeepdim | Softmax | LogSoftmax => {
+                vec![one, A::I(self.dim(rank))]
+            }
             _ if family == REDUCE => vec![one, A::Is(self.dims(rank))],
             LayerNorm | RmsNorm => {
-                let k = if op == RmsNorm { 1 } else { 1 + self.r.below(rank.clamp(1, 3)) };
+                let k = if op == RmsNorm {
+                    1
+                } else {
+                    1 + self.r.below(rank.clamp(1, 3))
+                };
                 let tail = x.shape[rank.saturating_sub(k)..].to_vec();
                 let w = self.same_dtype_input(d, &tail);
                 if op == RmsNorm {
                     vec![one, w?, f(*self.r.pick(&[1e-5, 1e-3]))]
                 } else {
                     let b = self.same_dtype_input(d, &tail);
-                    let w = if self.r.chance(60) { w.unwrap_or(A::None) } else { A::None };
-                    let b = if self.r.chance(50) { b.unwrap_or(A::None) } else { A::None };
+                    let w = if self.r.chance(60) {
+                        w.unwrap_or(A::None)
+                    } else {
+                        A::None
+                    };
+                    let b = if self.r.chance(50) {
+                        b.unwrap_or(A::None)
+                    } else {
+                        A::None
+                    };
                     vec![one, A::I(k as i64), w, b, f(*self.r.pick(&[1e-5, 1e-3]))]
                 }
             }
@@ -422,7 +550,11 @@ impl Maker {
                 }
                 let o = *self.r.pick(&[1, 3, 4, 10]);
                 let w = self.same_dtype_input(d, &[o, x.shape[rank - 1]])?;
-                let b = if self.r.chance(60) { self.same_dtype_input(d, &[o])? } else { A::None };
+                let b = if self.r.chance(60) {
+                    self.same_dtype_input(d, &[o])?
+                } else {
+                    A::None
+                };
                 vec![one, w, b]
             }
             Cat | Stack => {
@@ -441,8 +573,16 @@ impl Maker {
                         }
                     });
                 }
-                let last = if op == Cat { rank as i64 - 1 } else { self.dim(rank + 1) };
-                let dim = if op == Cat && list.iter().all(|&v| self.values[v].shape == x.shape) { self.dim(rank) } else { last };
+                let last = if op == Cat {
+                    rank as i64 - 1
+                } else {
+                    self.dim(rank + 1)
+                };
+                let dim = if op == Cat && list.iter().all(|&v| self.values[v].shape == x.shape) {
+                    self.dim(rank)
+                } else {
+                    last
+                };
                 vec![A::Vs(list), A::I(dim)]
             }
             ToDtype => {
@@ -465,19 +605,31 @@ impl Maker {
     }
 
     fn common(&self, c: usize, v: usize) -> usize {
-        if count(&self.values[v].shape) > count(&self.values[c].shape) { v } else { c }
+        if count(&self.values[v].shape) > count(&self.values[c].shape) {
+            v
+        } else {
+            c
+        }
     }
 
     /// Inputs that were added since moved the values up.
     fn pick_again(&mut self, c: usize, _other: usize) -> usize {
-        if self.values[c].dtype == DType::Bool { c } else { self.pick(|x| x.dtype == DType::Bool).unwrap_or(c) }
+        if self.values[c].dtype == DType::Bool {
+            c
+        } else {
+            self.pick(|x| x.dtype == DType::Bool).unwrap_or(c)
+        }
     }
 
     fn view(&mut self, op: Op, a: usize, x: &Array) -> Option<Vec<A>> {
         let one = A::V(a);
         let rank = x.shape.len();
         let size = |s: &mut Self, d: i64| {
-            let n = x.shape.get(if d < 0 { d + rank as i64 } else { d } as usize).copied().unwrap_or(1) as i64;
+            let n = x
+                .shape
+                .get(if d < 0 { d + rank as i64 } else { d } as usize)
+                .copied()
+                .unwrap_or(1) as i64;
             (s.r.range(0, n), n)
         };
         Some(match op {
@@ -528,13 +680,22 @@ impl Maker {
             Narrow => {
                 let d = self.dim(rank);
                 let (start, n) = size(self, d);
-                vec![one, A::I(d), A::I(start), A::I(self.r.range(0, (n - start).max(0)))]
+                vec![
+                    one,
+                    A::I(d),
+                    A::I(start),
+                    A::I(self.r.range(0, (n - start).max(0))),
+                ]
             }
             Select => {
                 let d = self.dim(rank);
                 let (i, n) = size(self, d);
                 let i = if self.r.chance(30) { -i } else { i };
-                vec![one, A::I(d), A::I(if i == n && self.r.chance(90) { 0 } else { i })]
+                vec![
+                    one,
+                    A::I(d),
+                    A::I(if i == n && self.r.chance(90) { 0 } else { i }),
+                ]
             }
             Slice => {
                 let d = self.dim(rank);
@@ -585,8 +746,21 @@ impl Maker {
                 let s = self.scalar(d, Flavour::Any);
                 vec![sizes, A::S(s), A::D(d)]
             }
-            Arange => vec![A::S(Scalar::Int(self.r.range(-3, 0))), A::S(Scalar::Int(last)), A::D(if d == DType::Bool || d == DType::U8 { DType::I64 } else { d })],
-            Linspace => vec![A::S(Scalar::Float(-1.0)), A::S(Scalar::Float(2.5)), A::I(last), A::D(if d.is_float() { d } else { DType::F32 })],
+            Arange => vec![
+                A::S(Scalar::Int(self.r.range(-3, 0))),
+                A::S(Scalar::Int(last)),
+                A::D(if d == DType::Bool || d == DType::U8 {
+                    DType::I64
+                } else {
+                    d
+                }),
+            ],
+            Linspace => vec![
+                A::S(Scalar::Float(-1.0)),
+                A::S(Scalar::Float(2.5)),
+                A::I(last),
+                A::D(if d.is_float() { d } else { DType::F32 }),
+            ],
             Eye => vec![A::I(last.min(9)), A::D(d)],
             _ => vec![A::V(near)],
         }
@@ -605,7 +779,9 @@ impl Maker {
         }
         let mut used = vec![false; n];
         for node in &mut self.case.nodes {
-            node.args.iter_mut().for_each(|a| a.values(&mut |v| used[*v] = true));
+            node.args
+                .iter_mut()
+                .for_each(|a| a.values(&mut |v| used[*v] = true));
         }
         // what nobody reads is an output, up to three
         let mut out: Vec<usize> = (inputs..n).rev().filter(|&v| !used[v]).take(3).collect();

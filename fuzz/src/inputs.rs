@@ -19,13 +19,19 @@ pub enum Flavour {
 
 /// A dtype: mostly `base`.
 pub fn dtype(r: &mut Rng, base: DType, loyal: usize) -> DType {
-    if r.chance(loyal) { base } else { *r.pick(&DType::ALL) }
+    if r.chance(loyal) {
+        base
+    } else {
+        *r.pick(&DType::ALL)
+    }
 }
 
 /// The dtype of most tensors of a case.
 pub fn base(r: &mut Rng) -> DType {
     use DType::*;
-    *r.pick(&[F32, F32, F32, F32, F32, F32, F32, F64, F64, F16, F16, BF16, I32, I64, U8, Bool])
+    *r.pick(&[
+        F32, F32, F32, F32, F32, F32, F32, F64, F64, F16, F16, BF16, I32, I64, U8, Bool,
+    ])
 }
 
 /// Sizes of a tensor of rank 0 to 5 with few elements.
@@ -87,22 +93,42 @@ fn float(r: &mut Rng, kind: usize, flavour: Flavour) -> f64 {
         _ if r.one_in(4) => *r.pick(&SPECIAL),
         _ => r.range(-9, 9) as f64,
     };
-    if flavour == Flavour::NonZero && x == 0.0 { 1.25 } else { x }
+    if flavour == Flavour::NonZero && x == 0.0 {
+        1.25
+    } else {
+        x
+    }
 }
 
 fn integer(r: &mut Rng, d: DType, kind: usize, flavour: Flavour) -> i64 {
+    if d == DType::Bool {
+        return r.range(i64::from(flavour == Flavour::NonZero), 1);
+    }
     if flavour == Flavour::Exponent {
         return r.range(0, 5);
     }
     let x = match (d, kind) {
-        (DType::Bool, _) => r.range(0, 1),
         (DType::U8, 0..=5) => r.range(0, 9),
         (DType::U8, _) => r.range(0, 255),
         (_, 0..=5) => r.range(-5, 9),
-        (DType::I32, _) => *r.pick(&[i64::from(i32::MIN), i64::from(i32::MAX), -1, 0, 1, 7, -12345, 16_777_217, 1 << 30]),
+        (DType::I32, _) => *r.pick(&[
+            i64::from(i32::MIN),
+            i64::from(i32::MAX),
+            -1,
+            0,
+            1,
+            7,
+            -12345,
+            16_777_217,
+            1 << 30,
+        ]),
         _ => *r.pick(&[i64::MIN, i64::MAX, -1, 0, 1, 7, -12345, (1 << 53) + 1, 1 << 40]),
     };
-    if flavour == Flavour::NonZero && x == 0 { 3 } else { x }
+    if flavour == Flavour::NonZero && x == 0 {
+        3
+    } else {
+        x
+    }
 }
 
 fn layout(r: &mut Rng, shape: &[usize]) -> Layout {
@@ -141,7 +167,20 @@ pub fn input(r: &mut Rng, dtype: DType, shape: &[usize], flavour: Flavour, spec:
     let st = strides(&memory);
     let mut bits = Vec::new();
     each(shape, |at| {
-        bits.push(compact[at.iter().zip(&memory).zip(&st).map(|((&a, &n), s)| if n == 1 { 0 } else { a * s }).sum::<usize>()]);
+        bits.push(
+            compact[at
+                .iter()
+                .zip(&memory)
+                .zip(&st)
+                .map(|((&a, &n), s)| if n == 1 { 0 } else { a * s })
+                .sum::<usize>()],
+        );
     });
-    Input { dtype, shape: shape.to_vec(), bits, layout, spec }
+    Input {
+        dtype,
+        shape: shape.to_vec(),
+        bits,
+        layout,
+        spec,
+    }
 }

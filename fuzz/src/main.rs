@@ -5,7 +5,11 @@ use tensorplay_fuzz::{check, program, run};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
-    let number = |name: &str| -> Option<u64> { args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)?.parse().ok()) };
+    let number = |name: &str| -> Option<u64> {
+        args.iter()
+            .position(|a| a == name)
+            .and_then(|i| args.get(i + 1)?.parse().ok())
+    };
     let seed = number("--seed").unwrap_or(0);
     check::quiet_panics();
     let mut failures = 0;
@@ -15,5 +19,9 @@ fn main() -> ExitCode {
     if let Some(n) = number("--programs") {
         failures += program::run(seed, n);
     }
-    if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if failures > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

@@ -12,10 +12,27 @@ pub fn inputs(case: &Case) -> String {
             .bits
             .iter()
             .take(16)
-            .map(|&b| if x.dtype.is_float() { format!("{:?}", float_of(x.dtype, b)) } else { (b as i64).to_string() })
+            .map(|&b| {
+                if x.dtype.is_float() {
+                    format!("{:?}", float_of(x.dtype, b))
+                } else {
+                    (b as i64).to_string()
+                }
+            })
             .collect();
-        let more = if x.bits.len() > 16 { format!(", .. {} in all", x.bits.len()) } else { String::new() };
-        let _ = writeln!(out, "  x{i}: {}{:?} {:?} = [{}{more}]", x.dtype, x.shape, x.layout, values.join(", "));
+        let more = if x.bits.len() > 16 {
+            format!(", .. {} in all", x.bits.len())
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            out,
+            "  x{i}: {}{:?} {:?} = [{}{more}]",
+            x.dtype,
+            x.shape,
+            x.layout,
+            values.join(", ")
+        );
     }
     out
 }
@@ -30,12 +47,21 @@ pub fn graph(case: &Case) -> String {
 
 /// Everything about a failure.
 pub fn failure(seed: u64, case: &Case, f: &Failure) -> String {
-    format!("seed {seed}: {}: {}\n{}{}", f.kind, f.detail, graph(case), inputs(case))
+    format!(
+        "seed {seed}: {}: {}\n{}{}",
+        f.kind,
+        f.detail,
+        graph(case),
+        inputs(case)
+    )
 }
 
 /// The failure as a test.
 pub fn test(seed: u64, case: &Case) -> String {
-    let mut out = format!("#[test]\nfn seed_{seed}() {{\n    let g: GraphModule = r#\"\n{}\"#.parse().unwrap();\n", graph(case));
+    let mut out = format!(
+        "#[test]\nfn seed_{seed}() {{\n    let g: GraphModule = r#\"\n{}\"#.parse().unwrap();\n",
+        graph(case)
+    );
     let mut names = Vec::new();
     for (i, x) in case.inputs.iter().enumerate() {
         let _ = writeln!(

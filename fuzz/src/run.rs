@@ -9,15 +9,28 @@ pub fn graphs(seed: u64, n: u64, show: usize) -> usize {
     let mut failed = 0;
     let mut groups: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let (mut nodes, mut errors) = (0, 0);
+    // how much the comparison tells: elements held exactly, within a bound, not at all
+    let mut strength = [0usize; 3];
     for s in seed..seed + n {
         let made = case(s, Mode::Graph);
         nodes += made.case.nodes.len();
-        errors += usize::from(matches!(check::expected(&made.case), Some(check::Expected::Error(_))));
+        match check::expected(&made.case) {
+            Some(check::Expected::Error(_)) => errors += 1,
+            Some(check::Expected::Values(v)) => {
+                made.case.outputs.iter().flat_map(|&o| &v[o].cells).for_each(|c| {
+                    strength[if c.poisoned() { 2 } else { usize::from(!c.exact()) }] += 1;
+                })
+            }
+            None => {}
+        }
         for node in &made.refused {
             if let Err(f) = check::refused(&made.case, node) {
                 failed += 1;
                 let ops = format!("{} {}", f.kind, node.op);
-                groups.entry(ops).or_insert((0, format!("seed {s}: {f:?} {node:?}"))).0 += 1;
+                groups
+                    .entry(ops)
+                    .or_insert((0, format!("seed {s}: {f:?} {node:?}")))
+                    .0 += 1;
             }
         }
         let f = match check::graph(&made.case) {
@@ -30,17 +43,28 @@ pub fn graphs(seed: u64, n: u64, show: usize) -> usize {
             Err(f) => f,
         };
         failed += 1;
-        let small = shrink::shrink(&made.case, |c| matches!(check::graph(c), Err(g) if g.kind == f.kind));
+        let small = shrink::shrink(
+            &made.case,
+            |c| matches!(check::graph(c), Err(g) if g.kind == f.kind),
+        );
         let g = check::graph(&small).err().unwrap_or(f);
         let mut ops: Vec<String> = small.nodes.iter().map(|n| n.op.to_string()).collect();
         ops.sort();
         ops.dedup();
         let key = format!("{} | {}", g.kind, ops.join(" "));
-        groups.entry(key).or_insert_with(|| (0, report::failure(s, &small, &g))).0 += 1;
+        groups
+            .entry(key)
+            .or_insert_with(|| (0, report::failure(s, &small, &g)))
+            .0 += 1;
     }
     for (key, (k, text)) in groups.iter().take(show) {
         println!("=== {k} x {key}\n{text}");
     }
-    println!("{n} graphs of {nodes} calls, {errors} with an expected error: {failed} failed in {} groups", groups.len());
+    let [exact, near, free] = strength;
+    println!("elements compared: {exact} exactly, {near} within a bound, {free} not at all");
+    println!(
+        "{n} graphs of {nodes} calls, {errors} with an expected error: {failed} failed in {} groups",
+        groups.len()
+    );
     failed
 }

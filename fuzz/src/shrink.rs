@@ -27,7 +27,9 @@ fn pruned(case: &Case) -> Case {
     loop {
         let n = c.values();
         let mut used = vec![false; n];
-        c.nodes.iter_mut().for_each(|n| n.args.iter_mut().for_each(|a| a.values(&mut |v| used[*v] = true)));
+        c.nodes
+            .iter_mut()
+            .for_each(|n| n.args.iter_mut().for_each(|a| a.values(&mut |v| used[*v] = true)));
         c.outputs.iter().for_each(|&v| used[v] = true);
         let dead_node = (0..c.nodes.len()).rev().find(|&i| {
             let f = c.first(i);
@@ -80,9 +82,21 @@ fn as_input(case: &Case, node: usize) -> Option<Case> {
         let bits = a
             .cells
             .iter()
-            .map(|x| if a.dtype.is_float() { float_bits(a.dtype, x.v) } else { x.i as u64 })
+            .map(|x| {
+                if a.dtype.is_float() {
+                    float_bits(a.dtype, x.v)
+                } else {
+                    x.i as u64
+                }
+            })
             .collect();
-        c.inputs.push(Input { dtype: a.dtype, shape: a.shape.clone(), bits, layout: Layout::Contiguous, spec: case.inputs.first().map_or(Spec::None, |i| i.spec) });
+        c.inputs.push(Input {
+            dtype: a.dtype,
+            shape: a.shape.clone(),
+            bits,
+            layout: Layout::Contiguous,
+            spec: case.inputs.first().map_or(Spec::None, |i| i.spec),
+        });
     }
     c.nodes.remove(node);
     let map: Vec<Option<usize>> = (0..case.values() + 1)
@@ -107,15 +121,24 @@ fn cut(i: &Input, from: usize, to: usize) -> Input {
     });
     let st = strides(&i.shape);
     let mut bits = Vec::with_capacity(count(&shape));
-    each(&shape, |at| bits.push(i.bits[at.iter().zip(&st).map(|(a, s)| a * s).sum::<usize>()]));
-    Input { shape, bits, ..i.clone() }
+    each(&shape, |at| {
+        bits.push(i.bits[at.iter().zip(&st).map(|(a, s)| a * s).sum::<usize>()])
+    });
+    Input {
+        shape,
+        bits,
+        ..i.clone()
+    }
 }
 
 fn candidates(case: &Case) -> Vec<Case> {
     let mut out = Vec::new();
     if case.outputs.len() > 1 {
         for i in 0..case.outputs.len() {
-            out.push(Case { outputs: vec![case.outputs[i]], ..case.clone() });
+            out.push(Case {
+                outputs: vec![case.outputs[i]],
+                ..case.clone()
+            });
         }
     }
     for n in (0..case.nodes.len()).rev() {
@@ -132,20 +155,31 @@ fn candidates(case: &Case) -> Vec<Case> {
                         *w = to;
                     }
                 };
-                c.nodes.iter_mut().skip(n + 1).for_each(|m| m.args.iter_mut().for_each(|a| a.values(&mut |w| swap(w))));
+                c.nodes
+                    .iter_mut()
+                    .skip(n + 1)
+                    .for_each(|m| m.args.iter_mut().for_each(|a| a.values(&mut |w| swap(w))));
                 c.outputs.iter_mut().for_each(swap);
                 out.push(c);
             }
         }
     }
-    let mut sizes: Vec<usize> = case.inputs.iter().flat_map(|i| i.shape.iter().copied()).filter(|&n| n > 1).collect();
+    let mut sizes: Vec<usize> = case
+        .inputs
+        .iter()
+        .flat_map(|i| i.shape.iter().copied())
+        .filter(|&n| n > 1)
+        .collect();
     sizes.sort_unstable();
     sizes.dedup();
     for &from in sizes.iter().rev() {
         for to in [1, 2, from / 2, from - 1] {
             if to > 0 && to < from {
                 let inputs = case.inputs.iter().map(|i| cut(i, from, to)).collect();
-                let mut c = Case { inputs, ..case.clone() };
+                let mut c = Case {
+                    inputs,
+                    ..case.clone()
+                };
                 out.push(c.clone());
                 for n in &mut c.nodes {
                     for a in &mut n.args {
@@ -173,13 +207,19 @@ fn candidates(case: &Case) -> Vec<Case> {
         with(&|i| i.layout = Layout::Contiguous);
         with(&|i| i.spec = Spec::None);
         with(&|i| {
-            let one = if i.dtype.is_float() { float_bits(i.dtype, 1.0) } else { 1 };
+            let one = if i.dtype.is_float() {
+                float_bits(i.dtype, 1.0)
+            } else {
+                1
+            };
             i.bits.fill(one);
         });
         with(&|i| {
             if i.dtype.is_float() {
                 let d = i.dtype;
-                i.bits.iter_mut().for_each(|b| *b = float_bits(d, crate::case::float_of(d, *b).round()));
+                i.bits
+                    .iter_mut()
+                    .for_each(|b| *b = float_bits(d, crate::case::float_of(d, *b).round()));
             }
         });
         with(&|i| {

@@ -3,8 +3,9 @@
 use crate::plan::bind::{Kernels, Meta, bind};
 use crate::{Error, Result, Tensor};
 pub use tensorplay_graph::{
-    Arg, Builder, Code, Dim, EvalArg, Expr, Graph, GraphModule, Host, HostType, Interpreter, Location, Node, NodeId,
-    NodeKind, Op, OpError, ParseError, Shape, Symbol, TensorType, Transformer, Value, VerifyError, op, passes, verify,
+    Arg, Builder, Code, Dim, EvalArg, Expr, Graph, GraphModule, Host, HostType, Interpreter, Location, Node,
+    NodeId, NodeKind, Op, OpError, ParseError, Shape, Symbol, TensorType, Transformer, Value, VerifyError,
+    op, passes, verify,
 };
 use tensorplay_graph::{Scalar, ScalarInput};
 
@@ -35,13 +36,17 @@ impl Run for GraphModule {
                 inputs.len()
             )));
         }
-        let hosts: Vec<Host> =
-            self.scalars.iter().zip(&inputs[tensors..]).map(|(s, t)| host(s, t)).collect::<Result<_>>()?;
+        let hosts: Vec<Host> = self
+            .scalars
+            .iter()
+            .zip(&inputs[tensors..])
+            .map(|(s, t)| host(s, t))
+            .collect::<Result<_>>()?;
         let blob = tensorplay_stax::analyse(self).map_err(|e| Error::GraphCapture(e.to_string()))?;
         let inputs: Vec<&Tensor> = inputs[..tensors].iter().collect();
         let metas: Vec<Meta> = inputs.iter().map(|t| Meta::of(t)).collect();
         let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
-        let plan = bind(&blob, &[], &metas, &known, Kernels::Tile)?;
+        let plan = bind(&blob, &[], &metas, &known, Some(&hosts), Kernels::Tile)?;
         Ok(plan.run(&inputs, &hosts)?.into_vec())
     }
 }

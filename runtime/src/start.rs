@@ -32,6 +32,6 @@ fn small_graph() -> Option<()> {
     let x = Tensor::try_zeros((16, 16), DType::F32).ok()?;
     let bias = Tensor::try_zeros(16, DType::F32).ok()?;
     let tensors = [&x, &x, &bias];
-    let plan = bind(&blob, &[], &tensors.map(Meta::of), &[], Kernels::Tile).ok()?;
+    let plan = bind(&blob, &[], &tensors.map(Meta::of), &[], Some(&[]), Kernels::Tile).ok()?;
     plan.run(&tensors, &[]).ok().map(drop)
 }

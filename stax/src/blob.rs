@@ -9,7 +9,7 @@ use crate::lower::Lowered;
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tensorplay_graph::{DType, GraphModule, NodeKind};
+use tensorplay_graph::{DType, Graph, GraphModule, NodeKind};
 
 const MAGIC: &[u8; 4] = b"TPB\x01";
 
@@ -27,6 +27,8 @@ pub struct Instance {
 pub struct Blob {
     /// The captured graph, composites expanded.
     pub module: GraphModule,
+    /// The operations that the user wrote: their rules are checked before those of their expansions.
+    pub written: Graph,
     /// The graph as the user wrote it, encoded: a first call does not need it.
     source: Vec<u8>,
     /// Its units.
@@ -41,7 +43,11 @@ pub struct BlobError(String);
 
 impl std::fmt::Display for BlobError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a compiled function holds data of another tensorplay version: {}", self.0)
+        write!(
+            f,
+            "a compiled function holds data of another tensorplay version: {}",
+            self.0
+        )
     }
 }
 
@@ -50,7 +56,13 @@ impl std::error::Error for BlobError {}
 impl Blob {
     /// A blob without instances.
     pub fn new(module: GraphModule, source: &GraphModule, schedule: Schedule) -> Blob {
-        Blob { module, source: encode(source), schedule, instances: Vec::new() }
+        Blob {
+            module,
+            written: bare(source.graph.clone()),
+            source: encode(source),
+            schedule,
+            instances: Vec::new(),
+        }
     }
 
     /// The graph as the user wrote it, for printing and for other backends.
@@ -64,12 +76,7 @@ impl Blob {
     /// The byte string. Names and places that only printing needs stay in the source graph alone.
     pub fn encode(mut self) -> Vec<u8> {
         self.module.locations.clear();
-        for node in &mut self.module.graph.nodes {
-            if matches!(node.kind, NodeKind::Call(..)) {
-                node.name.clear();
-                node.types.iter_mut().for_each(|t| t.shape = None);
-            }
-        }
+        self.module.graph = bare(self.module.graph);
         [MAGIC.as_slice(), &encode(&self)].concat()
     }
 
@@ -78,9 +85,22 @@ impl Blob {
     /// # Errors
     /// The bytes are of another version, or damaged.
     pub fn decode(bytes: &[u8]) -> Result<Blob, BlobError> {
-        let body = bytes.strip_prefix(MAGIC).ok_or_else(|| BlobError("unknown version".into()))?;
+        let body = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| BlobError("unknown version".into()))?;
         postcard::from_bytes(body).map_err(|e| BlobError(e.to_string()))
     }
+}
+
+/// Without names and types, which binding finds out itself.
+fn bare(mut graph: Graph) -> Graph {
+    for node in &mut graph.nodes {
+        if matches!(node.kind, NodeKind::Call(..)) {
+            node.name.clear();
+            node.types.iter_mut().for_each(|t| t.shape = None);
+        }
+    }
+    graph
 }
 
 fn encode<T: Serialize>(value: &T) -> Vec<u8> {

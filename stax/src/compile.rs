@@ -12,7 +12,6 @@ use std::sync::Arc;
 use tensorplay_graph::passes::{self, PassError, PassManager};
 use tensorplay_graph::{DType, GraphModule, TransformError};
 
-
 /// What the attribute chose.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -22,7 +21,9 @@ pub struct CompileOptions {
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        CompileOptions { dtypes: vec![DType::F32] }
+        CompileOptions {
+            dtypes: vec![DType::F32],
+        }
     }
 }
 
@@ -64,7 +65,9 @@ impl std::error::Error for CompileError {}
 pub fn expand(source: &GraphModule) -> Result<GraphModule, CompileError> {
     let mut module = source.clone();
     passes::decompose::try_run(&mut module).map_err(CompileError::Expand)?;
-    PassManager::standard().run(&mut module).map_err(CompileError::Pass)?;
+    PassManager::standard()
+        .run(&mut module)
+        .map_err(CompileError::Pass)?;
     Ok(module)
 }
 
@@ -79,7 +82,9 @@ pub fn analyse(source: &GraphModule) -> Result<Blob, CompileError> {
 /// The blob, and the source graph that it holds.
 fn prepare(source: &GraphModule) -> Result<(Blob, GraphModule), CompileError> {
     let mut source = source.clone();
-    PassManager::standard().run(&mut source).map_err(CompileError::Pass)?;
+    PassManager::standard()
+        .run(&mut source)
+        .map_err(CompileError::Pass)?;
     let module = expand(&source)?;
     let schedule = schedule(&module.graph);
     Ok((Blob::new(module, &source, schedule), source))
@@ -94,12 +99,21 @@ fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<Stri
             places.push(at);
         }
     }
-    if places.iter().any(|&at| module.locations.get(at as usize).is_none_or(|l| l.line == 0)) {
+    if places
+        .iter()
+        .any(|&at| module.locations.get(at as usize).is_none_or(|l| l.line == 0))
+    {
         return None;
     }
     let ops: Vec<&str> = places
         .iter()
-        .filter_map(|at| source.nodes().iter().rev().find(|n| n.location == *at && n.op().is_some()))
+        .filter_map(|at| {
+            source
+                .nodes()
+                .iter()
+                .rev()
+                .find(|n| n.location == *at && n.op().is_some())
+        })
         .map(|n| n.op_name())
         .take(4)
         .collect();
@@ -124,7 +138,9 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
     for kind in kinds {
         let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
         // a kind that breaks a dtype rule (a bitwise op on floats) has no kernels; the call reports it
-        let Ok(typing) = Typing::infer(&blob.module, &inputs) else { continue };
+        let Ok(typing) = Typing::infer(&blob.module, &inputs, &[]) else {
+            continue;
+        };
         let mut kernels = Vec::with_capacity(blob.schedule.units.len());
         for unit in &blob.schedule.units {
             if !unit.kind.is_kernel() {
@@ -141,7 +157,11 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
                 let Step::Map(map) = step else { continue };
                 let n = taken.entry(base.clone()).or_insert(0);
                 *n += 1;
-                map.program.name = if *n == 1 { base.clone() } else { format!("{base}_{n}") };
+                map.program.name = if *n == 1 {
+                    base.clone()
+                } else {
+                    format!("{base}_{n}")
+                };
                 strips.push_str(&emit::rust::strip(&map.program, &lowered.kernel.source));
                 names.push(map.program.name.clone());
             }
@@ -149,5 +169,9 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
         }
         blob.instances.push(Instance { inputs, kernels });
     }
-    Ok(Compiled { blob: blob.encode(), strips, names })
+    Ok(Compiled {
+        blob: blob.encode(),
+        strips,
+        names,
+    })
 }

@@ -258,7 +258,11 @@ impl Kernel {
     /// Whether rows matter: some step folds, or some buffer has one value a row.
     pub fn has_rows(&self) -> bool {
         self.steps.iter().any(|s| matches!(s, Step::Reduce(_)))
-            || self.operands.iter().chain(&self.outputs).any(|b| b.space == Space::Row)
+            || self
+                .operands
+                .iter()
+                .chain(&self.outputs)
+                .any(|b| b.space == Space::Row)
     }
 
     /// The `Map` steps in order; strip `k` of a binary belongs to the `k`-th of them.

@@ -54,7 +54,12 @@ pub struct Lowered {
 
 /// Lowers one unit. `outputs` are the values to store; `compute_outputs` stores half-precision results in
 /// f32, for the pieces of a group that is split.
-pub fn lower(module: &GraphModule, typing: &Typing, unit: &Unit, compute_outputs: &dyn Fn(Value) -> bool) -> Lowered {
+pub fn lower(
+    module: &GraphModule,
+    typing: &Typing,
+    unit: &Unit,
+    compute_outputs: &dyn Fn(Value) -> bool,
+) -> Lowered {
     let mut l = Lowerer {
         module,
         typing,
@@ -76,8 +81,19 @@ pub fn lower(module: &GraphModule, typing: &Typing, unit: &Unit, compute_outputs
         .map(|v| {
             let lane = l.values[v];
             let dtype = l.stored(*v);
-            let space = unit.members.iter().find(|m| m.node == v.node).map_or(Space::Elem, |m| m.space);
-            (Buffer { name: l.value_name(*v), dtype, space }, lane)
+            let space = unit
+                .members
+                .iter()
+                .find(|m| m.node == v.node)
+                .map_or(Space::Elem, |m| m.space);
+            (
+                Buffer {
+                    name: l.value_name(*v),
+                    dtype,
+                    space,
+                },
+                lane,
+            )
         })
         .collect();
     let (name, source) = l.title(unit);
@@ -92,7 +108,12 @@ pub fn lower(module: &GraphModule, typing: &Typing, unit: &Unit, compute_outputs
     };
     let lanes: Vec<usize> = outputs.iter().map(|(_, lane)| *lane).collect();
     steps::build(&mut kernel, &l.lanes, &lanes);
-    Lowered { kernel, operands: l.operands, outputs: unit.outputs.clone(), params: l.exprs }
+    Lowered {
+        kernel,
+        operands: l.operands,
+        outputs: unit.outputs.clone(),
+        params: l.exprs,
+    }
 }
 
 struct Lowerer<'a> {
@@ -117,7 +138,11 @@ impl Lowerer<'_> {
 
     fn value_name(&self, v: Value) -> String {
         let node = self.module.graph.node(v.node);
-        if node.name.is_empty() { node.op_name().to_string() } else { node.name.clone() }
+        if node.name.is_empty() {
+            node.op_name().to_string()
+        } else {
+            node.name.clone()
+        }
     }
 
     fn title(&self, unit: &Unit) -> (String, String) {
@@ -131,8 +156,15 @@ impl Lowerer<'_> {
         }
         // the user's word for it, if all nodes come from one composite
         let places: Vec<u32> = unit.members.iter().map(|m| graph.node(m.node).location).collect();
-        let last = unit.members.last().map_or_else(Default::default, |m| self.module.location(m.node));
-        let name = unit.members.last().map(|m| graph.node(m.node).name.clone()).filter(|n| !n.is_empty());
+        let last = unit
+            .members
+            .last()
+            .map_or_else(Default::default, |m| self.module.location(m.node));
+        let name = unit
+            .members
+            .last()
+            .map(|m| graph.node(m.node).name.clone())
+            .filter(|n| !n.is_empty());
         let name = match name {
             Some(n) if places.iter().all(|p| *p == places[0]) && ops.len() > 2 => n,
             _ => ops.join("_"),
@@ -152,18 +184,37 @@ impl Lowerer<'_> {
             Def::Inst(_, args) => {
                 let elem = args.iter().any(|&a| self.lanes[a].space == Some(Space::Elem));
                 let row = args.iter().any(|&a| self.lanes[a].space == Some(Space::Row));
-                let space = if elem { Some(Space::Elem) } else { row.then_some(Space::Row) };
-                (space, args.iter().map(|&a| self.lanes[a].level).max().unwrap_or(0))
+                let space = if elem {
+                    Some(Space::Elem)
+                } else {
+                    row.then_some(Space::Row)
+                };
+                (
+                    space,
+                    args.iter().map(|&a| self.lanes[a].level).max().unwrap_or(0),
+                )
             }
             Def::Fold(_, src, center) => {
-                let level = self.lanes[*src].level.max(center.map_or(0, |c| self.lanes[c].level));
+                let level = self.lanes[*src]
+                    .level
+                    .max(center.map_or(0, |c| self.lanes[c].level));
                 (Some(Space::Row), level + 1)
             }
         };
-        if let Some(same) = self.lanes.iter().position(|l| l.def == def && l.dtype == dtype && l.space == space) {
+        if let Some(same) = self
+            .lanes
+            .iter()
+            .position(|l| l.def == def && l.dtype == dtype && l.space == space)
+        {
             return same;
         }
-        self.lanes.push(Lane { def, dtype, space, level, name });
+        self.lanes.push(Lane {
+            def,
+            dtype,
+            space,
+            level,
+            name,
+        });
         self.lanes.len() - 1
     }
 
@@ -186,10 +237,18 @@ impl Lowerer<'_> {
         if let Some(&lane) = self.values.get(&v) {
             return lane;
         }
-        let at = self.operands.iter().zip(&self.buffers).position(|(o, b)| *o == v && b.space == space);
+        let at = self
+            .operands
+            .iter()
+            .zip(&self.buffers)
+            .position(|(o, b)| *o == v && b.space == space);
         let at = at.unwrap_or_else(|| {
             self.operands.push(v);
-            self.buffers.push(Buffer { name: self.value_name(v), dtype: self.stored(v), space });
+            self.buffers.push(Buffer {
+                name: self.value_name(v),
+                dtype: self.stored(v),
+                space,
+            });
             self.operands.len() - 1
         });
         let (name, dtype) = (self.buffers[at].name.clone(), self.buffers[at].dtype);
@@ -212,14 +271,21 @@ impl Lowerer<'_> {
         if let Some(s) = e.literal().and_then(Host::as_scalar) {
             return self.constant(s, dtype);
         }
-        let at = self.exprs.iter().zip(&self.params).position(|(x, p)| x == e && p.dtype == dtype);
+        let at = self
+            .exprs
+            .iter()
+            .zip(&self.params)
+            .position(|(x, p)| x == e && p.dtype == dtype);
         let at = at.unwrap_or_else(|| {
             let name = match e {
                 Expr::Param(i, _) => self.module.scalars.get(*i as usize).map(|s| s.name.clone()),
                 _ => None,
             };
             self.exprs.push(e.clone());
-            self.params.push(Param { name: name.unwrap_or_else(|| "n".into()), dtype });
+            self.params.push(Param {
+                name: name.unwrap_or_else(|| "n".into()),
+                dtype,
+            });
             self.exprs.len() - 1
         });
         let name = self.params[at].name.clone();
@@ -240,7 +306,9 @@ impl Lowerer<'_> {
 
     fn node(&mut self, id: NodeId, space: Space) {
         let node = self.module.graph.node(id);
-        let (Some(op), Some((compute, result))) = (node.op(), self.typing.call(id.index())) else { return };
+        let (Some(op), Some((compute, result))) = (node.op(), self.typing.call(id.index())) else {
+            return;
+        };
         let compute = compute.compute();
         let name = self.value_name(id.into());
         let lane = match op.row().lowering {
@@ -295,6 +363,9 @@ impl Lowerer<'_> {
                         lanes.reverse();
                         Op::Div
                     }
+                    // a + b and a * b of bools, as PyTorch has them
+                    Op::Add if compute == DType::Bool => Op::LogicalOr,
+                    Op::Mul if compute == DType::Bool => Op::LogicalAnd,
                     op => op,
                 };
                 self.inst(LaneOp::Op(op), lanes, result.compute(), name)
@@ -310,7 +381,9 @@ impl Lowerer<'_> {
     }
 
     fn fold_node(&mut self, fold: Fold, args: &[Arg], result: DType, name: &str) -> usize {
-        let Arg::Value(v) = &args[0] else { unreachable!("a fold takes a tensor") };
+        let Arg::Value(v) = &args[0] else {
+            unreachable!("a fold takes a tensor")
+        };
         let x = self.tensor(*v, Space::Elem);
         let kind = match fold {
             Fold::Sum => ReduceKind::Sum,
@@ -322,7 +395,11 @@ impl Lowerer<'_> {
             Fold::Any => ReduceKind::Any,
             Fold::All => ReduceKind::All,
         };
-        let x = if matches!(fold, Fold::Any | Fold::All) { self.cast(x, DType::Bool) } else { x };
+        let x = if matches!(fold, Fold::Any | Fold::All) {
+            self.cast(x, DType::Bool)
+        } else {
+            x
+        };
         if kind == ReduceKind::Sum
             && let Some((src, center)) = self.squares(x)
         {
@@ -334,7 +411,9 @@ impl Lowerer<'_> {
 
     /// `square(x - center)` with a row centre, or `square(x)`: what `SumSquares` folds in one pass.
     fn squares(&self, lane: usize) -> Option<(usize, Option<usize>)> {
-        let Def::Inst(LaneOp::Op(Op::Square), args) = &self.lanes[lane].def else { return None };
+        let Def::Inst(LaneOp::Op(Op::Square), args) = &self.lanes[lane].def else {
+            return None;
+        };
         if !self.lanes[lane].dtype.is_float() {
             return None;
         }
@@ -349,16 +428,20 @@ impl Lowerer<'_> {
     }
 }
 
-/// A Rust identifier close to `name`; keywords get a trailing underscore.
+/// A Rust identifier close to `name`, in lower case so that it never names a const of the user; keywords get a
+/// trailing underscore.
 pub(crate) fn identifier(name: &str) -> String {
     const KEYWORDS: &[&str] = &[
-        "as", "async", "await", "box", "break", "const", "continue", "crate", "do", "dyn", "else", "enum", "extern",
-        "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
-        "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
-        "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield", "abstract",
-        "become",
+        "as", "async", "await", "box", "break", "const", "continue", "crate", "do", "dyn", "else", "enum",
+        "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
+        "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct",
+        "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where",
+        "while", "yield", "abstract", "become",
     ];
-    let mut s: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let mut s: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .collect();
     if s.is_empty() || s.starts_with(|c: char| c.is_ascii_digit()) {
         s.insert(0, '_');
     }

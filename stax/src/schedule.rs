@@ -160,7 +160,10 @@ fn shapes_differ(a: &Shape, b: &Shape) -> bool {
 /// A symbol beside a literal 1 is a broadcast in the making.
 fn sizes_differ(a: Dim, b: Dim) -> bool {
     a.differs(b)
-        || matches!((a, b), (Dim::Known(1), Dim::Symbol(_)) | (Dim::Symbol(_), Dim::Known(1)))
+        || matches!(
+            (a, b),
+            (Dim::Known(1), Dim::Symbol(_)) | (Dim::Symbol(_), Dim::Known(1))
+        )
         || matches!((a, b), (Dim::Symbol(p), Dim::Symbol(q)) if p != q)
 }
 
@@ -192,7 +195,9 @@ impl<'a> Scheduler<'a> {
     }
 
     fn place(&mut self, id: NodeId) {
-        let NodeKind::Call(op, args) = &self.graph.node(id).kind else { return };
+        let NodeKind::Call(op, args) = &self.graph.node(id).kind else {
+            return;
+        };
         let placed = match unit_kind(*op) {
             UnitKind::Map => self.place_lane(id),
             UnitKind::Row => self.place_fold(id, *op, args),
@@ -204,12 +209,29 @@ impl<'a> Scheduler<'a> {
         debug_assert!(placed);
     }
 
-    fn new_unit(&mut self, kind: UnitKind, id: NodeId, space: Space, kept: bool, dims: Option<String>) -> usize {
+    fn new_unit(
+        &mut self,
+        kind: UnitKind,
+        id: NodeId,
+        space: Space,
+        kept: bool,
+        dims: Option<String>,
+    ) -> usize {
         let shape = match kind {
-            UnitKind::Row => self.tensors(id).first().and_then(|v| self.graph.ty(*v).shape.clone()),
+            UnitKind::Row => self
+                .tensors(id)
+                .first()
+                .and_then(|v| self.graph.ty(*v).shape.clone()),
             _ => self.graph.ty(id.into()).shape.clone(),
         };
-        self.units.push(Draft { kind, members: Vec::new(), shape, dims, reads: Vec::new(), alive: true });
+        self.units.push(Draft {
+            kind,
+            members: Vec::new(),
+            shape,
+            dims,
+            reads: Vec::new(),
+            alive: true,
+        });
         self.reach.push(Vec::new());
         let unit = self.units.len() - 1;
         self.join(unit, id, space, kept);
@@ -218,7 +240,10 @@ impl<'a> Scheduler<'a> {
 
     fn join(&mut self, unit: usize, id: NodeId, space: Space, kept: bool) {
         let mut deps = Vec::new();
-        let fold = matches!(self.graph.node(id).op().map(|op| op.row().lowering), Some(Lowering::Reduce(_)));
+        let fold = matches!(
+            self.graph.node(id).op().map(|op| op.row().lowering),
+            Some(Lowering::Reduce(_))
+        );
         for v in self.tensors(id) {
             match self.unit(v) {
                 Some(u) if u == unit => continue,
@@ -240,7 +265,11 @@ impl<'a> Scheduler<'a> {
                 union(&mut self.reach[u], &deps);
             }
         }
-        self.units[unit].members.push(Member { node: id, space, kept });
+        self.units[unit].members.push(Member {
+            node: id,
+            space,
+            kept,
+        });
         self.unit_of[id.index()] = Some(unit);
         self.member.insert(id, (space, kept));
     }
@@ -304,7 +333,11 @@ impl<'a> Scheduler<'a> {
             .filter_map(|v| self.member.get(&v.node).copied())
             .collect();
         let kept = inside.iter().any(|(_, kept)| *kept);
-        let outside: Vec<Value> = tensors.iter().copied().filter(|v| self.unit(*v) != Some(unit)).collect();
+        let outside: Vec<Value> = tensors
+            .iter()
+            .copied()
+            .filter(|v| self.unit(*v) != Some(unit))
+            .collect();
         let space = if inside.iter().any(|(s, _)| *s == Space::Elem)
             || outside.iter().any(|v| u.reads.contains(&(*v, Space::Elem)))
         {
@@ -334,7 +367,9 @@ impl<'a> Scheduler<'a> {
     }
 
     fn place_fold(&mut self, id: NodeId, op: Op, args: &[Arg]) -> bool {
-        let Some(Arg::Value(v)) = args.first() else { return false };
+        let Some(Arg::Value(v)) = args.first() else {
+            return false;
+        };
         let dims = fold_dims(op, args).map_or_else(|| "all".to_string(), |a| format!("{a:?}"));
         let kept = keeps_dims(op);
         let fits = |u: &Draft| u.dims.is_none() || u.dims.as_deref() == Some(&dims);
@@ -414,7 +449,9 @@ impl<'a> Scheduler<'a> {
             }
         }
         let unit_of = &self.unit_of;
-        target.reads.retain(|(v, _)| unit_of[v.node.index()] != Some(into));
+        target
+            .reads
+            .retain(|(v, _)| unit_of[v.node.index()] != Some(into));
     }
 
     /// Whether a third unit lies on a path from `low` to `high`.
@@ -446,7 +483,11 @@ impl<'a> Scheduler<'a> {
                 }
             }
             if !outputs.is_empty() {
-                units.push(Unit { kind: draft.kind, members: draft.members.clone(), outputs });
+                units.push(Unit {
+                    kind: draft.kind,
+                    members: draft.members.clone(),
+                    outputs,
+                });
             }
         }
         Schedule { units }

@@ -1,23 +1,31 @@
 //! Concrete dtypes: every value of a graph, once the dtypes of its inputs are decided.
 
 use tensorplay_graph::op::row::{ArgType, Call, Signature};
-use tensorplay_graph::{Arg, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, TensorType, Value};
+use tensorplay_graph::{
+    Arg, Code, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind, TensorType,
+    Value,
+};
 
 /// The dtype of every value, and the signature of every call.
 #[derive(Clone, Debug)]
 pub struct Typing {
     dtypes: Vec<Vec<DType>>,
     signatures: Vec<Option<(DType, DType)>>,
+    params: Vec<Option<Host>>,
 }
 
 impl Typing {
-    /// Infers all dtypes from those of the inputs.
+    /// Infers all dtypes from those of the inputs, and from the scalar parameters that are known.
     ///
     /// # Errors
-    /// The first broken dtype rule.
-    pub fn infer(module: &GraphModule, inputs: &[DType]) -> Result<Typing, OpError> {
+    /// The first broken dtype rule, or a dtype that depends on an unknown parameter.
+    pub fn infer(module: &GraphModule, inputs: &[DType], params: &[Option<Host>]) -> Result<Typing, OpError> {
         let graph = &module.graph;
-        let mut t = Typing { dtypes: Vec::with_capacity(graph.nodes.len()), signatures: Vec::new() };
+        let mut t = Typing {
+            dtypes: Vec::with_capacity(graph.nodes.len()),
+            signatures: Vec::new(),
+            params: params.to_vec(),
+        };
         for node in &graph.nodes {
             match &node.kind {
                 NodeKind::Input(i) => {
@@ -26,7 +34,7 @@ impl Typing {
                 }
                 NodeKind::Call(op, args) => {
                     let Signature { compute, result } = t.signature(module, *op, args)?;
-                    let result = result.unwrap_or(DType::F32);
+                    let result = result.ok_or_else(|| open(*op))?;
                     t.dtypes.push(vec![result; node.types.len().max(1)]);
                     t.signatures.push(Some((compute.unwrap_or(result), result)));
                 }
@@ -37,12 +45,19 @@ impl Typing {
 
     fn signature(&self, module: &GraphModule, op: Op, args: &[Arg]) -> Result<Signature, OpError> {
         let args: Vec<ArgType> = args.iter().map(|a| self.arg(a)).collect();
-        (op.row().dtype)(&Call { op, args: &args, symbols: &module.symbols })
+        (op.row().dtype)(&Call {
+            op,
+            args: &args,
+            symbols: &module.symbols,
+        })
     }
 
     fn arg(&self, arg: &Arg) -> ArgType {
         match arg {
-            Arg::Value(v) => ArgType::Tensor(TensorType { dtype: Some(self.dtype(*v)), shape: None }),
+            Arg::Value(v) => ArgType::Tensor(TensorType {
+                dtype: Some(self.dtype(*v)),
+                shape: None,
+            }),
             Arg::Host(e) => ArgType::Host(self.representative(e)),
             Arg::List(l) => ArgType::List(l.iter().map(|a| self.arg(a)).collect()),
             Arg::None => ArgType::None,
@@ -54,6 +69,7 @@ impl Typing {
         Some(match e {
             Expr::Literal(h) => *h,
             Expr::DTypeOf(v) => Host::DType(self.dtype(*v)),
+            Expr::Param(i, HostType::DType) => self.params.get(*i as usize).copied().flatten()?,
             _ => match e.host_type() {
                 HostType::F32 | HostType::F64 | HostType::FloatLiteral => Host::Float(1.0),
                 HostType::Bool => Host::Bool(true),
@@ -66,7 +82,10 @@ impl Typing {
     /// The dtype of a value.
     pub fn dtype(&self, v: Value) -> DType {
         let of = &self.dtypes[v.node.index()];
-        of.get(v.index as usize).or(of.first()).copied().unwrap_or(DType::F32)
+        of.get(v.index as usize)
+            .or(of.first())
+            .copied()
+            .unwrap_or(DType::F32)
     }
 
     /// `(compute, result)` of a call.
@@ -75,11 +94,19 @@ impl Typing {
     }
 }
 
+fn open(op: Op) -> OpError {
+    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), "the dtype of the result is not known before a call")
+        .help("write the dtype as a literal, as in DType::F32")
+}
+
 /// The dtypes that inputs must have: their spec's, else what their uses force, else open (`None`).
 pub fn input_dtypes(module: &GraphModule) -> Vec<Option<DType>> {
     let graph: &Graph = &module.graph;
-    let mut dtypes: Vec<Option<DType>> =
-        graph.inputs.iter().map(|&id| graph.node(id).types.first().and_then(|t| t.dtype)).collect();
+    let mut dtypes: Vec<Option<DType>> = graph
+        .inputs
+        .iter()
+        .map(|&id| graph.node(id).types.first().and_then(|t| t.dtype))
+        .collect();
     for node in &graph.nodes {
         if let NodeKind::Call(Op::WhereCond, args) = &node.kind
             && let Arg::Value(v) = &args[0]

@@ -21,15 +21,27 @@ pub fn convert(c: Cell, from: DType, to: DType) -> Cell {
                 _ => v as i64,
             };
             let i = f(c.v);
-            if c.e > 0.0 && (f(c.v - c.e) != i || f(c.v + c.e) != i) { Cell::any() } else { Cell::int(i) }
+            if c.e > 0.0 && (f(c.v - c.e) != i || f(c.v + c.e) != i) {
+                Cell::any()
+            } else {
+                Cell::int(i)
+            }
         }
         (false, true) => match to {
             DType::F32 => Cell::float(f64::from(c.i as f32)),
             DType::F64 => Cell::float(c.i as f64),
             // an integer of more than 24 bits may be rounded twice
-            _ if c.i.unsigned_abs() >> 24 != 0 => {
-                lift(to, &[Cell { v: c.i as f64, i: 0, e: super::cell::ulp(DType::F32, c.i as f64) }], 0.0, 0.0, |x| x[0])
-            }
+            _ if c.i.unsigned_abs() >> 24 != 0 => lift(
+                to,
+                &[Cell {
+                    v: c.i as f64,
+                    i: 0,
+                    e: super::cell::ulp(DType::F32, c.i as f64),
+                }],
+                0.0,
+                0.0,
+                |x| x[0],
+            ),
             _ => lift(to, &[Cell::float(c.i as f64)], 0.0, 0.0, |x| x[0]),
         },
         (false, false) => Cell::int(wrap(to, c.i)),
@@ -44,6 +56,8 @@ pub fn promoted(a: &Array, to: DType) -> Vec<Cell> {
 /// `to_dtype`.
 pub fn eval(args: &[A], v: &[Array]) -> Eval {
     let x = val(&args[0], v)?;
-    let A::D(d) = args[1] else { return refuse("not a dtype") };
+    let A::D(d) = args[1] else {
+        return refuse("not a dtype");
+    };
     Ok(Array::of(d, x.shape.clone(), promoted(x, d)))
 }

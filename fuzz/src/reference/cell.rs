@@ -34,7 +34,11 @@ impl Cell {
     }
     /// Anything.
     pub fn any() -> Cell {
-        Cell { v: 0.0, i: 0, e: f64::INFINITY }
+        Cell {
+            v: 0.0,
+            i: 0,
+            e: f64::INFINITY,
+        }
     }
     /// Whether it may be anything.
     pub fn poisoned(&self) -> bool {
@@ -96,7 +100,11 @@ pub fn round_to(d: DType, x: f64) -> f64 {
             }
             let q = ulp(d, x);
             let r = (x / q).round_ties_even() * q;
-            if r.abs() > largest(d) { f64::INFINITY.copysign(x) } else { r.copysign(x) }
+            if r.abs() > largest(d) {
+                f64::INFINITY.copysign(x)
+            } else {
+                r.copysign(x)
+            }
         }
         _ => x,
     }
@@ -158,7 +166,8 @@ pub fn lift(d: DType, xs: &[Cell], ulps: f64, extra: f64, f: impl Fn(&[f64]) -> 
     let c = d.compute();
     if v.is_infinite() {
         // an overflow that another rounding may miss
-        let near = exact.is_finite() && (d.is_half() || ((ulps > 0.0 || spread > 0.0) && exact.abs() < largest(c) * 1.001));
+        let near = exact.is_finite()
+            && (d.is_half() || ((ulps > 0.0 || spread > 0.0) && exact.abs() < largest(c) * 1.001));
         return if near { Cell::any() } else { Cell::float(v) };
     }
     let mut e = spread * 1.3 + extra;
@@ -174,5 +183,9 @@ pub fn lift(d: DType, xs: &[Cell], ulps: f64, extra: f64, f: impl Fn(&[f64]) -> 
     if v.abs() + e > largest(d) {
         return if e > 0.0 { Cell::any() } else { Cell::float(v) };
     }
-    if e.is_nan() { Cell::any() } else { Cell { v, i: 0, e } }
+    if e.is_nan() {
+        Cell::any()
+    } else {
+        Cell { v, i: 0, e }
+    }
 }

@@ -28,7 +28,11 @@ pub fn dot(d: DType, terms: impl Iterator<Item = (Cell, Cell)>) -> Cell {
         }
     }
     if over || size + e > largest(c) * 0.25 || e.is_nan() {
-        return if sum.is_nan() && !over && size <= largest(c) * 0.25 { Cell::float(f64::NAN) } else { Cell::any() };
+        return if sum.is_nan() && !over && size <= largest(c) * 0.25 {
+            Cell::float(f64::NAN)
+        } else {
+            Cell::any()
+        };
     }
     finish(d, sum, e, size, n)
 }
@@ -57,7 +61,11 @@ pub fn finish(d: DType, sum: f64, mut e: f64, size: f64, n: f64) -> Cell {
     if v.abs() + e > largest(d) {
         return Cell::any();
     }
-    Cell { v, i: 0, e: if v == 0.0 { e.max(f64::from_bits(1)) } else { e } }
+    Cell {
+        v,
+        i: 0,
+        e: if v == 0.0 { e.max(f64::from_bits(1)) } else { e },
+    }
 }
 
 fn product(a: &Array, b: &Array) -> Eval {
@@ -97,7 +105,11 @@ fn product(a: &Array, b: &Array) -> Eval {
                         poisoned |= x.poisoned() || y.poisoned();
                         s.wrapping_add(x.i.wrapping_mul(y.i))
                     });
-                    if poisoned { Cell::any() } else { Cell::int(wrap(a.dtype, sum)) }
+                    if poisoned {
+                        Cell::any()
+                    } else {
+                        Cell::int(wrap(a.dtype, sum))
+                    }
                 });
             }
         }

@@ -1,7 +1,9 @@
 //! Element-wise operations: operands promoted, broadcast, and combined one by one.
 
 use super::cell::{Cell, lift, round_to, ulp, wrap};
-use super::{Array, Eval, Stop, broadcast, cast, float, promote, refuse, scalar, scalar_cell, spread, val, with_scalar};
+use super::{
+    Array, Eval, Stop, broadcast, cast, float, promote, refuse, scalar, scalar_cell, spread, val, with_scalar,
+};
 use crate::case::A;
 use tensorplay_graph::op::row::{LaneClass, Lowering};
 use tensorplay_graph::{DType, Op, Scalar};
@@ -34,8 +36,16 @@ fn meet(args: &[A], v: &[Array]) -> Eval<DType> {
 }
 
 fn operands(args: &[A], v: &[Array], d: DType) -> Eval<(Vec<usize>, Vec<Vec<Cell>>)> {
-    let shapes: Vec<&[usize]> =
-        args.iter().filter_map(|a| if let A::V(i) = a { Some(&v[*i].shape[..]) } else { None }).collect();
+    let shapes: Vec<&[usize]> = args
+        .iter()
+        .filter_map(|a| {
+            if let A::V(i) = a {
+                Some(&v[*i].shape[..])
+            } else {
+                None
+            }
+        })
+        .collect();
     let shape = broadcast(&shapes)?;
     let n = crate::case::count(&shape);
     let mut out = Vec::new();
@@ -89,7 +99,9 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
     let no_bool = |d: DType| if d == DType::Bool { refuse("bool") } else { Ok(d) };
     let first = val(&args[0], v)?.dtype;
     let tensors: Vec<A> = args.iter().filter(|a| matches!(a, A::V(_))).cloned().collect();
-    let Lowering::Lane(class) = op.row().lowering else { return composite(op, args, v) };
+    let Lowering::Lane(class) = op.row().lowering else {
+        return composite(op, args, v);
+    };
     // the dtype in which the operands are taken
     let d = match op {
         Add | Mul | Maximum | Minimum => all,
@@ -131,14 +143,25 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
     let (shape, xs) = if op == WhereCond {
         let c = A::V(0);
         let mask = val(&args[0], v)?.clone();
-        let shapes: Vec<&[usize]> =
-            args.iter().filter_map(|a| if let A::V(i) = a { Some(&v[*i].shape[..]) } else { None }).collect();
+        let shapes: Vec<&[usize]> = args
+            .iter()
+            .filter_map(|a| {
+                if let A::V(i) = a {
+                    Some(&v[*i].shape[..])
+                } else {
+                    None
+                }
+            })
+            .collect();
         let shape = broadcast(&shapes)?;
         let mut list = vec![spread(&mask, &shape)];
         let _ = c;
         for a in &args[1..] {
             list.push(match a {
-                A::V(i) => spread(&Array::of(d, v[*i].shape.clone(), cast::promoted(&v[*i], d)), &shape),
+                A::V(i) => spread(
+                    &Array::of(d, v[*i].shape.clone(), cast::promoted(&v[*i], d)),
+                    &shape,
+                ),
                 a => vec![scalar_cell(d, scalar(a)?); crate::case::count(&shape)],
             });
         }
@@ -159,7 +182,10 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
     } else {
         operands(args, v, d)?
     };
-    if !d.is_float() && matches!(op, Fmod | Remainder | FloorDiv) && xs[1].iter().any(|c| c.i == 0 && !c.poisoned()) {
+    if !d.is_float()
+        && matches!(op, Fmod | Remainder | FloorDiv)
+        && xs[1].iter().any(|c| c.i == 0 && !c.poisoned())
+    {
         return Err(Stop::Data("integer division by zero".into()));
     }
     let n = crate::case::count(&shape);
@@ -184,8 +210,17 @@ fn composite(op: Op, args: &[A], v: &[Array]) -> Eval {
             if mask.dtype != DType::Bool || with_scalar(x.dtype, scalar(&args[2])?) != x.dtype {
                 return refuse("mask or value");
             }
-            eval(Op::WhereCond, &[args[1].clone(), args[2].clone(), args[0].clone()], v).and_then(|a| {
-                if a.dtype == x.dtype { Ok(a) } else { Err(Stop::Unknown) }
+            eval(
+                Op::WhereCond,
+                &[args[1].clone(), args[2].clone(), args[0].clone()],
+                v,
+            )
+            .and_then(|a| {
+                if a.dtype == x.dtype {
+                    Ok(a)
+                } else {
+                    Err(Stop::Unknown)
+                }
             })
         }
         Op::Addcmul => {
@@ -267,7 +302,11 @@ fn one(op: Op, d: DType, x: &[Cell]) -> Cell {
     if x.iter().any(Cell::poisoned) {
         return Cell::any();
     }
-    if d.is_float() { floats(op, d, x) } else { integers(op, d, x) }
+    if d.is_float() {
+        floats(op, d, x)
+    } else {
+        integers(op, d, x)
+    }
 }
 
 fn integers(op: Op, d: DType, x: &[Cell]) -> Cell {
@@ -322,9 +361,8 @@ fn integers(op: Op, d: DType, x: &[Cell]) -> Cell {
         _ => return Cell::any(),
     };
     match op {
-        Isnan | Isinf | Isfinite | LogicalNot | LogicalAnd | LogicalOr | LogicalXor | Eq | Ne | Lt | Le | Gt | Ge => {
-            Cell::int(r)
-        }
+        Isnan | Isinf | Isfinite | LogicalNot | LogicalAnd | LogicalOr | LogicalXor | Eq | Ne | Lt | Le
+        | Gt | Ge => Cell::int(r),
         _ => Cell::int(wrap(d, r)),
     }
 }
@@ -337,11 +375,26 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
     let within = |ulps: f64, f: &dyn Fn(&[f64]) -> f64| lift(d, x, ulps, 0.0, f);
     let extreme = |r: Cell| {
         // which zero wins a tie is not tested
-        let zeros = x.len() > 1 && x[0].v == 0.0 && x[1].v == 0.0 && x[0].v.is_sign_negative() != x[1].v.is_sign_negative();
+        let zeros = x.len() > 1
+            && x[0].v == 0.0
+            && x[1].v == 0.0
+            && x[0].v.is_sign_negative() != x[1].v.is_sign_negative();
         if zeros { r.unsigned_zero() } else { r }
     };
-    let max = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
-    let min = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) };
+    let max = |a: f64, b: f64| {
+        if a.is_nan() || b.is_nan() {
+            f64::NAN
+        } else {
+            a.max(b)
+        }
+    };
+    let min = |a: f64, b: f64| {
+        if a.is_nan() || b.is_nan() {
+            f64::NAN
+        } else {
+            a.min(b)
+        }
+    };
     let inexact = x.iter().any(|c| c.e > 0.0);
     match op {
         Add => exact(&|x| x[0] + x[1]),
@@ -352,7 +405,16 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         Rdiv => exact(&|x| x[1] / x[0]),
         Neg => exact(&|x| -x[0]),
         Abs => exact(&|x| x[0].abs()),
-        Sign => exact(&|x| if x[0] > 0.0 { 1.0 } else if x[0] < 0.0 { -1.0 } else { 0.0 }).unsigned_zero(),
+        Sign => exact(&|x| {
+            if x[0] > 0.0 {
+                1.0
+            } else if x[0] < 0.0 {
+                -1.0
+            } else {
+                0.0
+            }
+        })
+        .unsigned_zero(),
         Square => exact(&|x| x[0] * x[0]),
         Relu => exact(&|x| max(x[0], 0.0)).unsigned_zero(),
         Floor => exact(&|x| x[0].floor()),
@@ -365,10 +427,20 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         LogicalNot => decide_alone(x[0], |a| a == 0.0),
         LeakyRelu => exact(&|x| if x[0] > 0.0 { x[0] } else { x[0] * x[1] }),
         Elu => within(u, &|x| if x[0] > 0.0 { x[0] } else { x[1] * x[0].exp_m1() }),
-        Celu => within(u, &|x| if x[0] > 0.0 { x[0] } else { x[1] * (x[0] / x[1]).exp_m1() }),
+        Celu => within(u, &|x| {
+            if x[0] > 0.0 {
+                x[0]
+            } else {
+                x[1] * (x[0] / x[1]).exp_m1()
+            }
+        }),
         Softplus => within(u + 4.0, &|x| {
             let t = round_to(c, x[0] * x[1]);
-            if t > x[2] { x[0] } else { (t.max(0.0) + (-t.abs()).exp().ln_1p()) / x[1] }
+            if t > x[2] {
+                x[0]
+            } else {
+                (t.max(0.0) + (-t.abs()).exp().ln_1p()) / x[1]
+            }
         }),
         Hardtanh | Clamp => exact(&|x| min(max(x[0], x[1]), x[2])).unsigned_zero(),
         ClampMin | Maximum => extreme(exact(&|x| max(x[0], x[1]))),
@@ -384,7 +456,11 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         Pow => {
             let y = lift(d, x, u, 0.0, |x| x[0].powf(x[1]));
             // the error of the exponent's rounding inside
-            if x[0].v == f64::NEG_INFINITY { Cell::any() } else { y }
+            if x[0].v == f64::NEG_INFINITY {
+                Cell::any()
+            } else {
+                y
+            }
         }
         Atan2 => within(u, &|x| x[0].atan2(x[1])),
         Hypot => within(u, &|x| x[0].hypot(x[1])),
@@ -396,10 +472,21 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         FloorDiv => {
             let q = exact(&|x| float::floor_div(x[0], x[1])).unsigned_zero();
             let big = q.v.is_finite() && q.v.abs() > 1.0 / ulp(c, 1.0) / 8.0;
-            if big { Cell { e: 4.0 * ulp(c, q.v) + q.e, ..q } } else { q }
+            if big {
+                Cell {
+                    e: 4.0 * ulp(c, q.v) + q.e,
+                    ..q
+                }
+            } else {
+                q
+            }
         }
         Lerp => {
-            let size = x[0].v.abs().max(x[1].v.abs()).max((x[2].v * (x[1].v - x[0].v)).abs());
+            let size = x[0]
+                .v
+                .abs()
+                .max(x[1].v.abs())
+                .max((x[2].v * (x[1].v - x[0].v)).abs());
             let finite = x.iter().all(|c| c.v.is_finite());
             if !finite || size > super::cell::largest(c) / 4.0 || x[2].v.abs() > 1e6 {
                 return Cell::any();
@@ -420,5 +507,9 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
 fn decide_alone(a: Cell, f: impl Fn(f64) -> bool) -> Cell {
     let r = f(a.v);
     let crossing = a.e > 0.0 && a.v.abs() <= a.e;
-    if a.poisoned() || crossing || f(a.v - a.e) != r || f(a.v + a.e) != r { Cell::any() } else { Cell::bool(r) }
+    if a.poisoned() || crossing || f(a.v - a.e) != r || f(a.v + a.e) != r {
+        Cell::any()
+    } else {
+        Cell::bool(r)
+    }
 }

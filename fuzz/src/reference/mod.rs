@@ -5,8 +5,8 @@
 //! f64, i64 and bool; [`cell::Cell`] carries what a right implementation may deviate.
 //! Invariant: it refuses what ops.md refuses ([`Stop::Refused`]), and knows errors in the data ([`Stop::Data`]).
 
-pub mod cell;
 mod cast;
+pub mod cell;
 mod contract;
 mod elementwise;
 mod float;
@@ -62,13 +62,24 @@ impl Array {
 
     pub(crate) fn of(dtype: DType, shape: Vec<usize>, cells: Vec<Cell>) -> Array {
         debug_assert_eq!(count(&shape), cells.len());
-        Array { dtype, shape, cells, pure: true }
+        Array {
+            dtype,
+            shape,
+            cells,
+            pure: true,
+        }
     }
 }
 
 /// The reference's view of an input.
 pub fn input(i: &crate::case::Input) -> Array {
-    let cell = |&b: &u64| if i.dtype.is_float() { Cell::float(float_of(i.dtype, b)) } else { Cell::int(b as i64) };
+    let cell = |&b: &u64| {
+        if i.dtype.is_float() {
+            Cell::float(float_of(i.dtype, b))
+        } else {
+            Cell::int(b as i64)
+        }
+    };
     Array::of(i.dtype, i.shape.clone(), i.bits.iter().map(cell).collect())
 }
 
@@ -83,7 +94,10 @@ pub(crate) fn promote(a: DType, b: DType) -> DType {
         (false, true) => b,
         (true, true) if a == F64 || b == F64 => F64,
         (true, true) => F32,
-        _ => [I64, I32, U8, Bool].into_iter().find(|&d| d == a || d == b).unwrap_or(Bool),
+        _ => [I64, I32, U8, Bool]
+            .into_iter()
+            .find(|&d| d == a || d == b)
+            .unwrap_or(Bool),
     }
 }
 
@@ -104,7 +118,11 @@ pub(crate) fn scalar_cell(d: DType, s: Scalar) -> Cell {
         };
         let r = round_to(d.compute(), v);
         // whether a scalar is rounded to a half type first is not defined
-        let e = if d.is_half() && round_to(d, v) != r { ulp(d, v) } else { 0.0 };
+        let e = if d.is_half() && round_to(d, v) != r {
+            ulp(d, v)
+        } else {
+            0.0
+        };
         Cell { v: r, i: 0, e }
     } else {
         Cell::int(wrap(d, s.to_i64()))
@@ -131,7 +149,9 @@ pub(crate) fn broadcast(shapes: &[&[usize]]) -> Eval<Vec<usize>> {
 /// The position in `shape` that index `at` of a broadcast result reads.
 pub(crate) fn source(shape: &[usize], st: &[usize], at: &[usize]) -> usize {
     let lead = at.len() - shape.len();
-    (0..shape.len()).map(|i| if shape[i] == 1 { 0 } else { at[lead + i] * st[i] }).sum()
+    (0..shape.len())
+        .map(|i| if shape[i] == 1 { 0 } else { at[lead + i] * st[i] })
+        .sum()
 }
 
 /// The elements broadcast to `shape`.
@@ -146,21 +166,80 @@ pub(crate) fn spread(a: &Array, shape: &[usize]) -> Vec<Cell> {
 pub(crate) fn axis(d: i64, rank: usize) -> Eval<usize> {
     let n = rank as i64;
     let at = if d < 0 { d + n } else { d };
-    if at < 0 || at >= n { refuse(format!("dim {d} of rank {rank}")) } else { Ok(at as usize) }
+    if at < 0 || at >= n {
+        refuse(format!("dim {d} of rank {rank}"))
+    } else {
+        Ok(at as usize)
+    }
 }
 
 /// What only rearranges, rounds once or compares.
 fn is_exact(op: Op) -> bool {
     use Op::*;
-    matches!(op.row().lowering, Lowering::View | Lowering::Copy | Lowering::Create)
-        || matches!(
-            op,
-            Add | Sub | Mul | Div | Rsub | Rdiv | Neg | Abs | Sign | Sqrt | Square | Relu | Floor | Ceil | Round | Trunc
-                | Isnan | Isinf | Isfinite | LogicalNot | BitwiseNot | Clamp | ClampMin | ClampMax | Hardtanh | NanToNum
-                | Maximum | Minimum | Fmax | Fmin | Eq | Ne | Lt | Le | Gt | Ge | LogicalAnd | LogicalOr | LogicalXor
-                | BitwiseAnd | BitwiseOr | BitwiseXor | WhereCond | MaskedFill | ToDtype | Max | MaxKeepdim | MaxAll
-                | Min | MinKeepdim | MinAll | Argmax | ArgmaxKeepdim | Argmin | ArgminKeepdim | Any | All | Stack | Addcmul
-        )
+    matches!(
+        op.row().lowering,
+        Lowering::View | Lowering::Copy | Lowering::Create
+    ) || matches!(
+        op,
+        Add | Sub
+            | Mul
+            | Div
+            | Rsub
+            | Rdiv
+            | Neg
+            | Abs
+            | Sign
+            | Sqrt
+            | Square
+            | Relu
+            | Floor
+            | Ceil
+            | Round
+            | Trunc
+            | Isnan
+            | Isinf
+            | Isfinite
+            | LogicalNot
+            | BitwiseNot
+            | Clamp
+            | ClampMin
+            | ClampMax
+            | Hardtanh
+            | NanToNum
+            | Maximum
+            | Minimum
+            | Fmax
+            | Fmin
+            | Eq
+            | Ne
+            | Lt
+            | Le
+            | Gt
+            | Ge
+            | LogicalAnd
+            | LogicalOr
+            | LogicalXor
+            | BitwiseAnd
+            | BitwiseOr
+            | BitwiseXor
+            | WhereCond
+            | MaskedFill
+            | ToDtype
+            | Max
+            | MaxKeepdim
+            | MaxAll
+            | Min
+            | MinKeepdim
+            | MinAll
+            | Argmax
+            | ArgmaxKeepdim
+            | Argmin
+            | ArgminKeepdim
+            | Any
+            | All
+            | Stack
+            | Addcmul
+    )
 }
 
 /// Runs one call.
@@ -177,7 +256,13 @@ pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
             Op::Linear => contract::linear(args, values)?,
             Op::Cat | Op::Stack => view::join(op, args, values)?,
             Op::ToDtype => cast::eval(args, values)?,
-            Op::Mean | Op::MeanKeepdim | Op::MeanAll | Op::Var | Op::VarKeepdim | Op::StdDev | Op::Norm
+            Op::Mean
+            | Op::MeanKeepdim
+            | Op::MeanAll
+            | Op::Var
+            | Op::VarKeepdim
+            | Op::StdDev
+            | Op::Norm
             | Op::Logsumexp => norm::reduce(op, args, values)?,
             Op::Softmax | Op::LogSoftmax | Op::LayerNorm | Op::RmsNorm => norm::rows(op, args, values)?,
             _ => elementwise::eval(op, args, values)?,
@@ -187,15 +272,22 @@ pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
     let mut read = |v: usize| {
         pure &= values[v].pure;
         // int arithmetic and rearrangement are exact in any dtype, halves only where nothing is computed
-        let moves = matches!(op.row().lowering, Lowering::View | Lowering::Copy | Lowering::Create);
+        let moves = matches!(
+            op.row().lowering,
+            Lowering::View | Lowering::Copy | Lowering::Create
+        );
         pure &= !values[v].dtype.is_half() || moves;
     };
     for a in args {
         a.clone().values(&mut |v| read(*v));
     }
     for a in &mut out {
-        let moves = matches!(op.row().lowering, Lowering::View | Lowering::Copy | Lowering::Create);
-        a.pure = (pure || !a.dtype.is_float() && integers_only(args, values)) && (moves || !a.dtype.is_half());
+        let moves = matches!(
+            op.row().lowering,
+            Lowering::View | Lowering::Copy | Lowering::Create
+        );
+        a.pure =
+            (pure || !a.dtype.is_float() && integers_only(args, values)) && (moves || !a.dtype.is_half());
     }
     Ok(out)
 }
@@ -203,7 +295,8 @@ pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
 fn integers_only(args: &[A], values: &[Array]) -> bool {
     let mut all = true;
     for a in args {
-        a.clone().values(&mut |v| all &= !values[*v].dtype.is_float() && values[*v].pure);
+        a.clone()
+            .values(&mut |v| all &= !values[*v].dtype.is_float() && values[*v].pure);
         all &= !matches!(a, A::S(Scalar::Float(_)));
     }
     all
@@ -215,7 +308,10 @@ pub fn run(case: &Case) -> Result<Vec<Array>, (usize, Stop)> {
     for (i, n) in case.nodes.iter().enumerate() {
         let r = eval(n.op, &n.args, &values).map_err(|e| (i, e))?;
         if r.len() != n.results {
-            return Err((i, Stop::Refused(format!("{} results, {} named", r.len(), n.results))));
+            return Err((
+                i,
+                Stop::Refused(format!("{} results, {} named", r.len(), n.results)),
+            ));
         }
         values.extend(r);
     }

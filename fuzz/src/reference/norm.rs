@@ -55,7 +55,11 @@ fn log_sum(d: DType, row: &[Cell]) -> Cell {
     let n = row.len() as f64;
     let v = s.ln() + m;
     let e = 2.0 * err + ulp(c, m) * 4.0 + (n + 8.0) * ulp(c, 1.0) + ulp(c, s.ln()) * 4.0;
-    if e > 1.0 { Cell::any() } else { finish(d, v, e, v.abs(), 1.0) }
+    if e > 1.0 {
+        Cell::any()
+    } else {
+        finish(d, v, e, v.abs(), 1.0)
+    }
 }
 
 fn norm(d: DType, p: f64, row: &[Cell]) -> Cell {
@@ -76,19 +80,28 @@ fn norm(d: DType, p: f64, row: &[Cell]) -> Cell {
         let mut list = abs().map(|c| c.v);
         let first = list.next().unwrap_or(0.0);
         let v = list.fold(first, |m, x| if p > 0.0 { m.max(x) } else { m.min(x) });
-        return Cell { v: round_to(d, v), i: 0, e: if v == 0.0 { err.max(f64::from_bits(1)) } else { err } };
+        return Cell {
+            v: round_to(d, v),
+            i: 0,
+            e: if v == 0.0 { err.max(f64::from_bits(1)) } else { err },
+        };
     }
     if p == 1.0 {
         return fold::sum(d, &abs().collect::<Vec<_>>());
     }
     let power: f64 = row.iter().map(|c| c.v.abs().powf(p)).sum();
-    let tiny = row.iter().any(|x| x.v != 0.0 && (x.v.abs().powf(p) < smallest(c) * 1e6 || x.v.abs() < 64.0 * x.e));
+    let tiny = row
+        .iter()
+        .any(|x| x.v != 0.0 && (x.v.abs().powf(p) < smallest(c) * 1e6 || x.v.abs() < 64.0 * x.e));
     let hidden = row.iter().any(|x| x.v == 0.0 && x.e > 0.0);
     if tiny || hidden || power > largest(c) * 0.01 || big.powf(p) > largest(c) * 0.001 {
         return Cell::any();
     }
     let v = power.powf(1.0 / p);
-    let rel = row.iter().map(|x| if x.v == 0.0 { 0.0 } else { x.e / x.v.abs() }).fold(0.0f64, f64::max);
+    let rel = row
+        .iter()
+        .map(|x| if x.v == 0.0 { 0.0 } else { x.e / x.v.abs() })
+        .fold(0.0f64, f64::max);
     let e = v * (2.0 * rel + (n + 16.0) * ulp(c, 1.0) * (1.0 + power.log2().abs()));
     finish(d, v, if power == 0.0 { 0.0 } else { e }, v, 1.0)
 }
@@ -96,7 +109,11 @@ fn norm(d: DType, p: f64, row: &[Cell]) -> Cell {
 impl Cell {
     /// NaN for any finite p but 0; anything for the others.
     fn max_of(self, p: f64) -> Cell {
-        if self.v.is_nan() && p != 0.0 { self } else { Cell::any() }
+        if self.v.is_nan() && p != 0.0 {
+            self
+        } else {
+            Cell::any()
+        }
     }
 }
 
@@ -115,8 +132,16 @@ pub fn reduce(op: Op, args: &[A], v: &[Array]) -> Eval {
     };
     let over = fold::axes(&list, x.shape.len())?;
     let keep = matches!(op, Op::MeanKeepdim | Op::VarKeepdim);
-    let correction = if matches!(op, Op::Var | Op::VarKeepdim | Op::StdDev) { int(&args[2])? } else { 0 };
-    let p = if op == Op::Norm { scalar(&args[1])?.to_f64() } else { 0.0 };
+    let correction = if matches!(op, Op::Var | Op::VarKeepdim | Op::StdDev) {
+        int(&args[2])?
+    } else {
+        0
+    };
+    let p = if op == Op::Norm {
+        scalar(&args[1])?.to_f64()
+    } else {
+        0.0
+    };
     if p.is_infinite() && over.iter().any(|&a| x.shape[a] == 0) {
         return refuse("empty");
     }
@@ -125,16 +150,26 @@ pub fn reduce(op: Op, args: &[A], v: &[Array]) -> Eval {
         match op {
             Op::Mean | Op::MeanKeepdim | Op::MeanAll => {
                 let s = fold::sum(d.compute(), row);
-                if row.is_empty() { Cell::float(f64::NAN) } else { lift(d, &[s], 1.0, 0.0, |x| x[0] / n) }
+                if row.is_empty() {
+                    Cell::float(f64::NAN)
+                } else {
+                    lift(d, &[s], 1.0, 0.0, |x| x[0] / n)
+                }
             }
             Op::Var | Op::VarKeepdim | Op::StdDev => {
                 let divisor = (n - correction as f64).max(0.0);
-                let Some((_, squares, e, _)) = deviations(d, row) else { return unclear(row) };
+                let Some((_, squares, e, _)) = deviations(d, row) else {
+                    return unclear(row);
+                };
                 if row.is_empty() {
                     return Cell::float(f64::NAN);
                 }
                 if divisor == 0.0 {
-                    return if n == 1.0 { Cell::float(f64::NAN) } else { Cell::any() };
+                    return if n == 1.0 {
+                        Cell::float(f64::NAN)
+                    } else {
+                        Cell::any()
+                    };
                 }
                 let (var, e) = (squares / divisor, e / divisor);
                 if op == Op::StdDev {
@@ -213,7 +248,11 @@ pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
         return refuse("floats only");
     }
     let (k, weights, eps) = match op {
-        Op::LayerNorm => (int(&args[1])?, vec![&args[2], &args[3]], scalar(&args[4])?.to_f64()),
+        Op::LayerNorm => (
+            int(&args[1])?,
+            vec![&args[2], &args[3]],
+            scalar(&args[4])?.to_f64(),
+        ),
         _ => (1, vec![&args[1]], scalar(&args[2])?.to_f64()),
     };
     if k < 1 || k as usize > rank {
@@ -243,7 +282,10 @@ pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
             sizes(d, row).map(|(big, err)| {
                 let squares: f64 = row.iter().map(|c| c.v * c.v).sum();
                 let abs: f64 = row.iter().map(|c| c.v.abs()).sum();
-                let e = 2.0 * abs * err + n as f64 * err * err + (n as f64 + 4.0) * ulp(c, squares) + n as f64 * smallest(c);
+                let e = 2.0 * abs * err
+                    + n as f64 * err * err
+                    + (n as f64 + 4.0) * ulp(c, squares)
+                    + n as f64 * smallest(c);
                 (0.0, squares, e, err + ulp(c, big))
             })
         };
@@ -251,7 +293,10 @@ pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
             cells.extend(std::iter::repeat_n(unclear(row), n));
             continue;
         };
-        let (var, e) = (squares / n as f64 + eps, e / n as f64 + 4.0 * ulp(c, squares / n as f64 + eps));
+        let (var, e) = (
+            squares / n as f64 + eps,
+            e / n as f64 + 4.0 * ulp(c, squares / n as f64 + eps),
+        );
         if var <= 0.0 || e > 0.25 * var {
             cells.extend(std::iter::repeat_n(Cell::any(), n));
             continue;
@@ -260,14 +305,22 @@ pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
         let dr = r * e / var + 4.0 * ulp(c, r);
         for (i, x) in row.iter().enumerate() {
             let t = x.v - mean;
-            let mut y = Cell { v: t * r, i: 0, e: t.abs() * dr * 2.0 + delta * r * 2.0 + 2.0 * ulp(c, t * r) };
+            let mut y = Cell {
+                v: t * r,
+                i: 0,
+                e: t.abs() * dr * 2.0 + delta * r * 2.0 + 2.0 * ulp(c, t * r),
+            };
             if let Some(w) = cell(weights.first(), i) {
                 y = lift(c, &[y, w], 1.0, 0.0, |x| x[0] * x[1]);
             }
             if let Some(b) = cell(weights.get(1), i) {
                 y = lift(c, &[y, b], 1.0, 0.0, |x| x[0] + x[1]);
             }
-            cells.push(if y.poisoned() { y } else { lift(d, &[y], 0.0, 0.0, |x| x[0]) });
+            cells.push(if y.poisoned() {
+                y
+            } else {
+                lift(d, &[y], 0.0, 0.0, |x| x[0])
+            });
         }
     }
     if cells.len() != x.cells.len() {

@@ -12,7 +12,11 @@ pub fn axes(list: &[i64], rank: usize) -> Eval<Vec<usize>> {
         return Ok((0..rank).collect());
     }
     if rank == 0 {
-        return if list.iter().all(|d| [0, -1].contains(d)) { Ok(vec![]) } else { refuse("dim of a scalar") };
+        return if list.iter().all(|d| [0, -1].contains(d)) {
+            Ok(vec![])
+        } else {
+            refuse("dim of a scalar")
+        };
     }
     let mut out = Vec::new();
     for &d in list {
@@ -37,7 +41,9 @@ pub fn rows(x: &Array, over: &[usize]) -> Vec<Vec<Cell>> {
     each(&outer, |o| {
         let base: usize = o.iter().zip(&kept).map(|(i, &d)| i * st[d]).sum();
         let mut row = Vec::with_capacity(count(&inner));
-        each(&inner, |i| row.push(x.cells[base + i.iter().zip(&sorted).map(|(i, &d)| i * st[d]).sum::<usize>()]));
+        each(&inner, |i| {
+            row.push(x.cells[base + i.iter().zip(&sorted).map(|(i, &d)| i * st[d]).sum::<usize>()])
+        });
         out.push(row);
     });
     out
@@ -69,7 +75,11 @@ pub fn sum(d: DType, row: &[Cell]) -> Cell {
         e += c.e;
     }
     if size + e > largest(d.compute()) * 0.5 {
-        return if s.is_nan() && size.is_finite() && row.iter().any(|c| c.v.is_nan()) { Cell::float(s) } else { Cell::any() };
+        return if s.is_nan() && size.is_finite() && row.iter().any(|c| c.v.is_nan()) {
+            Cell::float(s)
+        } else {
+            Cell::any()
+        };
     }
     finish(d, s, e, size, row.len() as f64)
 }
@@ -93,9 +103,19 @@ fn prod(d: DType, row: &[Cell]) -> Cell {
         return Cell::any();
     }
     if p == 0.0 {
-        return Cell { v: 0.0, i: 0, e: f64::from_bits(1) };
+        return Cell {
+            v: 0.0,
+            i: 0,
+            e: f64::from_bits(1),
+        };
     }
-    finish(d, p, p.abs() * (rel * 2.0 + n * super::cell::ulp(c, 1.0)), p.abs(), 1.0)
+    finish(
+        d,
+        p,
+        p.abs() * (rel * 2.0 + n * super::cell::ulp(c, 1.0)),
+        p.abs(),
+        1.0,
+    )
 }
 
 fn extreme(d: DType, row: &[Cell], max: bool) -> Cell {
@@ -110,9 +130,15 @@ fn extreme(d: DType, row: &[Cell], max: bool) -> Cell {
         return Cell::float(f64::NAN);
     }
     let start = if max { f64::NEG_INFINITY } else { f64::INFINITY };
-    let v = row.iter().fold(start, |m, c| if max { m.max(c.v) } else { m.min(c.v) });
+    let v = row
+        .iter()
+        .fold(start, |m, c| if max { m.max(c.v) } else { m.min(c.v) });
     let e = row.iter().fold(0.0f64, |m, c| m.max(c.e));
-    let c = Cell { v: round_to(d, v), i: 0, e };
+    let c = Cell {
+        v: round_to(d, v),
+        i: 0,
+        e,
+    };
     if v == 0.0 { c.unsigned_zero() } else { c }
 }
 
@@ -149,10 +175,21 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
         _ => Vec::new(),
     };
     let over = axes(&list, x.shape.len())?;
-    let keep = matches!(op, SumKeepdim | MaxKeepdim | MinKeepdim | ArgmaxKeepdim | ArgminKeepdim | RowMax);
+    let keep = matches!(
+        op,
+        SumKeepdim | MaxKeepdim | MinKeepdim | ArgmaxKeepdim | ArgminKeepdim | RowMax
+    );
     let nonempty = matches!(
         op,
-        Max | MaxKeepdim | MaxAll | Min | MinKeepdim | MinAll | Argmax | ArgmaxKeepdim | Argmin | ArgminKeepdim
+        Max | MaxKeepdim
+            | MaxAll
+            | Min
+            | MinKeepdim
+            | MinAll
+            | Argmax
+            | ArgmaxKeepdim
+            | Argmin
+            | ArgminKeepdim
     );
     if nonempty && over.iter().any(|&d| x.shape[d] == 0) {
         return refuse("empty axis");
@@ -160,9 +197,17 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
     let d = x.dtype;
     let acc = if d.is_float() { d } else { DType::I64 };
     let fold_int = |row: &[Cell], f: &dyn Fn(i64, i64) -> i64, start: i64| {
-        if row.iter().any(Cell::poisoned) { Cell::any() } else { Cell::int(row.iter().fold(start, |s, c| f(s, c.i))) }
+        if row.iter().any(Cell::poisoned) {
+            Cell::any()
+        } else {
+            Cell::int(row.iter().fold(start, |s, c| f(s, c.i)))
+        }
     };
-    let truth = |row: &[Cell]| row.iter().map(|&c| super::cast::convert(c, d, DType::Bool)).collect::<Vec<_>>();
+    let truth = |row: &[Cell]| {
+        row.iter()
+            .map(|&c| super::cast::convert(c, d, DType::Bool))
+            .collect::<Vec<_>>()
+    };
     let one = |row: &[Cell]| match op {
         Sum | SumKeepdim | SumAll if d.is_float() => sum(d, row),
         Sum | SumKeepdim | SumAll => fold_int(row, &i64::wrapping_add, 0),

@@ -8,7 +8,9 @@ use tensorplay_graph::{DType, Op, Scalar};
 fn gather(x: &Array, shape: Vec<usize>, from: impl Fn(&[usize]) -> Vec<usize>) -> Array {
     let st = strides(&x.shape);
     let mut cells = Vec::with_capacity(count(&shape));
-    each(&shape, |at| cells.push(x.cells[from(at).iter().zip(&st).map(|(a, s)| a * s).sum::<usize>()]));
+    each(&shape, |at| {
+        cells.push(x.cells[from(at).iter().zip(&st).map(|(a, s)| a * s).sum::<usize>()])
+    });
     Array::of(x.dtype, shape, cells)
 }
 
@@ -55,7 +57,10 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval<Vec<Array>> {
             if want.contains(&-1) && (given == 0 || !total.is_multiple_of(given)) {
                 return refuse("sizes do not divide");
             }
-            let shape: Vec<usize> = want.iter().map(|&d| if d < 0 { total / given } else { d as usize }).collect();
+            let shape: Vec<usize> = want
+                .iter()
+                .map(|&d| if d < 0 { total / given } else { d as usize })
+                .collect();
             if count(&shape) != total {
                 return refuse("element count");
             }
@@ -174,7 +179,15 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval<Vec<Array>> {
                 _ => size.div_ceil(piece),
             };
             return Ok((0..pieces)
-                .map(|i| part(x, d, (i * piece).min(size), piece.min(size - (i * piece).min(size)), 1))
+                .map(|i| {
+                    part(
+                        x,
+                        d,
+                        (i * piece).min(size),
+                        piece.min(size - (i * piece).min(size)),
+                        1,
+                    )
+                })
                 .collect());
         }
         _ => return Err(Stop::Unknown),
@@ -183,9 +196,13 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval<Vec<Array>> {
 
 /// `cat` and `stack`.
 pub fn join(op: Op, args: &[A], v: &[Array]) -> Eval {
-    let A::Vs(list) = &args[0] else { return refuse("not a list") };
+    let A::Vs(list) = &args[0] else {
+        return refuse("not a list");
+    };
     let mut xs: Vec<Array> = list.iter().map(|&i| v[i].clone()).collect();
-    let Some(first) = xs.first().cloned() else { return refuse("empty list") };
+    let Some(first) = xs.first().cloned() else {
+        return refuse("empty list");
+    };
     let d = if op == Op::Stack {
         let d = axis(int(&args[1])?, first.shape.len() + 1)?;
         if xs.iter().any(|x| x.shape != first.shape) {
@@ -234,9 +251,18 @@ fn number(d: DType, s: Scalar) -> Cell {
 
 /// Tensors from host values.
 pub fn create(op: Op, args: &[A], v: &[Array]) -> Eval {
-    let dtype = |a: &A| if let A::D(d) = a { Ok(*d) } else { refuse("not a dtype") };
+    let dtype = |a: &A| {
+        if let A::D(d) = a {
+            Ok(*d)
+        } else {
+            refuse("not a dtype")
+        }
+    };
     let sizes = |a: &A| -> Eval<Vec<usize>> {
-        ints(a)?.iter().map(|&n| usize::try_from(n).or_else(|_| refuse("size"))).collect()
+        ints(a)?
+            .iter()
+            .map(|&n| usize::try_from(n).or_else(|_| refuse("size")))
+            .collect()
     };
     let fill = |d: DType, shape: Vec<usize>, s: Scalar| {
         let n = count(&shape);
@@ -248,7 +274,11 @@ pub fn create(op: Op, args: &[A], v: &[Array]) -> Eval {
         Op::Full => fill(dtype(&args[2])?, sizes(&args[0])?, scalar(&args[1])?),
         Op::ZerosLike | Op::OnesLike => {
             let x = val(&args[0], v)?;
-            fill(x.dtype, x.shape.clone(), Scalar::Int(i64::from(op == Op::OnesLike)))
+            fill(
+                x.dtype,
+                x.shape.clone(),
+                Scalar::Int(i64::from(op == Op::OnesLike)),
+            )
         }
         Op::Eye => {
             let (n, d) = (int(&args[0])?, dtype(&args[1])?);
@@ -258,24 +288,39 @@ pub fn create(op: Op, args: &[A], v: &[Array]) -> Eval {
         }
         Op::Arange => {
             let (a, b, d) = (scalar(&args[0])?, scalar(&args[1])?, dtype(&args[2])?);
-            let (Scalar::Int(a), Scalar::Int(b)) = (a, b) else { return Err(Stop::Unknown) };
+            let (Scalar::Int(a), Scalar::Int(b)) = (a, b) else {
+                return Err(Stop::Unknown);
+            };
             if d == DType::Bool {
                 return Err(Stop::Unknown);
             }
             if b < a {
                 return refuse("range");
             }
-            Array::of(d, vec![(b - a) as usize], (a..b).map(|i| number(d, Scalar::Int(i))).collect())
+            Array::of(
+                d,
+                vec![(b - a) as usize],
+                (a..b).map(|i| number(d, Scalar::Int(i))).collect(),
+            )
         }
         Op::Linspace => {
-            let (a, b, n, d) = (scalar(&args[0])?.to_f64(), scalar(&args[1])?.to_f64(), int(&args[2])?, dtype(&args[3])?);
+            let (a, b, n, d) = (
+                scalar(&args[0])?.to_f64(),
+                scalar(&args[1])?.to_f64(),
+                int(&args[2])?,
+                dtype(&args[3])?,
+            );
             let n = usize::try_from(n).or_else(|_| refuse("size"))?;
             if !d.is_float() {
                 return Err(Stop::Unknown);
             }
             let slack = 4.0 * ulp(d.compute(), a.abs().max(b.abs()));
             let cell = |i: usize| {
-                let x = if n == 1 { a } else { a + (b - a) * i as f64 / (n - 1) as f64 };
+                let x = if n == 1 {
+                    a
+                } else {
+                    a + (b - a) * i as f64 / (n - 1) as f64
+                };
                 lift(d, &[Cell::float(x)], 1.0, slack, |x| x[0])
             };
             Array::of(d, vec![n], (0..n).map(cell).collect())

@@ -54,8 +54,19 @@ fn dims_of(arg: &Arg) -> Vec<Expr> {
     }
 }
 
-/// The number of elements that `dims` of `x` hold; all of `x` for an empty list.
-fn extent(x: Value, dims: &[Expr]) -> Expr {
+/// `x` in the float dtype that the composite computes in: integers and bool become f32.
+fn float(b: &mut Builder, x: Value) -> Rule {
+    match b.ty(x).dtype {
+        Some(d) if d.is_float() => Ok(x),
+        _ => b.call(Op::AsFloat, vec![x.into()]),
+    }
+}
+
+/// The number of elements that `dims` of `x` hold; all of `x` for an empty list, 1 for a scalar.
+fn extent(b: &Builder, x: Value, dims: &[Expr]) -> Expr {
+    if b.is_rank(x, 0) == Some(true) {
+        return Expr::int(1);
+    }
     dims.iter()
         .map(|d| Expr::Dim(x, Box::new(d.clone())))
         .reduce(|a, b| Expr::binary(HostBinary::Mul, a, b))
@@ -68,7 +79,7 @@ fn list(dims: &[Expr]) -> Arg {
 
 /// `powf(x, e) = square(x), sqrt(x), 1 / x for e = 2, 0.5, -1; pow(x, e) otherwise`.
 pub fn powf(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let x = tensor(args, 0);
+    let x = float(b, tensor(args, 0))?;
     let e = host(args, 1);
     match b.known(&e).and_then(Host::as_float) {
         Some(2.0) => b.call(Op::Square, vec![x.into()]),
@@ -115,7 +126,7 @@ pub fn mean(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
         Op::MeanKeepdim => b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?,
         _ => b.call(Op::Sum, vec![x.into(), list(&dims)])?,
     };
-    b.call(Op::Div, vec![sum.into(), Arg::Host(extent(x, &dims))])
+    b.call(Op::Div, vec![sum.into(), Arg::Host(extent(b, x, &dims))])
 }
 
 /// `var(x) = sum((x - mean(x))^2) / max(n - correction, 0)`.
@@ -131,7 +142,7 @@ pub fn var(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
         Op::Sum
     };
     let sum = b.call(fold, vec![d.into(), list(&dims)])?;
-    let n = Expr::Cast(HostType::I64, Box::new(extent(x, &dims)));
+    let n = Expr::Cast(HostType::I64, Box::new(extent(b, x, &dims)));
     let c = Expr::Cast(HostType::I64, Box::new(host(args, 2)));
     let divisor = Expr::binary(HostBinary::Max, Expr::binary(HostBinary::Sub, n, c), Expr::int(0));
     b.call(Op::Div, vec![sum.into(), Arg::Host(divisor)])
@@ -178,7 +189,7 @@ pub fn norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
 
 /// `m = max(x), 0 where infinite; logsumexp(x) = ln(sum(e^(x - m))) + m`.
 pub fn logsumexp(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let x = tensor(args, 0);
+    let x = float(b, tensor(args, 0))?;
     let dims = args[1].clone();
     let kept = b.call(Op::RowMax, vec![x.into(), dims.clone()])?;
     let kept = finite_or_zero(b, kept)?;
@@ -198,7 +209,7 @@ fn finite_or_zero(b: &mut Builder, v: Value) -> Rule {
 
 /// `m = max(x); softmax(x) = e^(x - m) * (1 / sum(e^(x - m)))`.
 pub fn softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let x = tensor(args, 0);
+    let x = float(b, tensor(args, 0))?;
     let dims = Arg::List(vec![args[1].clone()]);
     let m = b.call(Op::RowMax, vec![x.into(), dims.clone()])?;
     let d = b.call(Op::Sub, vec![x.into(), m.into()])?;
@@ -210,7 +221,7 @@ pub fn softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
 
 /// `m = max(x); log_softmax(x) = (x - m) - ln(sum(e^(x - m)))`.
 pub fn log_softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let x = tensor(args, 0);
+    let x = float(b, tensor(args, 0))?;
     let dims = Arg::List(vec![args[1].clone()]);
     let m = b.call(Op::RowMax, vec![x.into(), dims.clone()])?;
     let d = b.call(Op::Sub, vec![x.into(), m.into()])?;
@@ -227,7 +238,7 @@ pub fn layer_norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
         unreachable!("trailing_dims is an integer")
     };
     let dims: Vec<Expr> = (1..=trailing).rev().map(|i| Expr::int(-i)).collect();
-    let n = Arg::Host(extent(x, &dims));
+    let n = Arg::Host(extent(b, x, &dims));
     let s = b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?;
     let mean = b.call(Op::Div, vec![s.into(), n.clone()])?;
     let d = b.call(Op::Sub, vec![x.into(), mean.into()])?;
@@ -251,7 +262,7 @@ pub fn rms_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     let dims = [Expr::int(-1)];
     let q = b.call(Op::Square, vec![x.into()])?;
     let q = b.call(Op::SumKeepdim, vec![q.into(), list(&dims)])?;
-    let v = b.call(Op::Div, vec![q.into(), Arg::Host(extent(x, &dims))])?;
+    let v = b.call(Op::Div, vec![q.into(), Arg::Host(extent(b, x, &dims))])?;
     let y = scale_by_rsqrt(b, x, v, host(args, 2))?;
     b.call(Op::Mul, vec![y.into(), args[1].clone()])
 }

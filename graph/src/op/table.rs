@@ -343,6 +343,8 @@ macro_rules! op_table {
             /// Ones of the shape and dtype of x.
             OnesLike ones_like try_ones_like(x: tensor) => one, same, same, create;
             // cast
+            #[doc(hidden)]
+            AsFloat as_float try_as_float(x: tensor) => one, same, float, lane(cast);
             /// Converts the elements; saturates as Rust's `as`.
             ToDtype to_dtype try_to_dtype(x: tensor, dtype: dtype) => one, same, given, lane(cast);
         }

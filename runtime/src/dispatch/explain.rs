@@ -28,7 +28,11 @@ impl GuardChain {
 
     /// All guards as one condition.
     pub fn source(&self) -> String {
-        self.guards.iter().map(|g| g.source.as_str()).collect::<Vec<_>>().join(" && ")
+        self.guards
+            .iter()
+            .map(|g| g.source.as_str())
+            .collect::<Vec<_>>()
+            .join(" && ")
     }
 }
 
@@ -150,7 +154,9 @@ pub fn explain(f: &'static Function) -> Explanation {
 fn try_explain(f: &'static Function) -> Result<Explanation> {
     let state = f.state()?;
     let blob = &state.blob;
-    let source = blob.source().map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
+    let source = blob
+        .source()
+        .map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let mut kernels = Vec::new();
     for instance in &blob.instances {
         for (lowered, _) in instance.kernels.iter().flatten() {
@@ -160,7 +166,10 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
                 source: k.source.clone(),
                 inputs: instance.inputs.clone(),
                 ir: emit::tile::kernel(k),
-                rust: k.maps().map(|m| emit::rust::strip(&m.program, &k.source)).collect(),
+                rust: k
+                    .maps()
+                    .map(|m| emit::rust::strip(&m.program, &k.source))
+                    .collect(),
             });
         }
     }
@@ -178,13 +187,20 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         line: f.line(),
         guards: vec![guards(&source, &state.key_params)],
         graphs: vec![source],
-        entries: state.entries().into_iter().map(|e| Entry { pattern: e.pattern, binds: e.binds }).collect(),
+        entries: state
+            .entries()
+            .into_iter()
+            .map(|e| Entry {
+                pattern: e.pattern,
+                binds: e.binds,
+            })
+            .collect(),
         kernels,
         breaks: Vec::new(),
         fallbacks,
         calls: Calls {
             dispatched: totals.calls,
-            bound: state.misses.get(),
+            bound: state.binds.get(),
             errors: state.errors.get(),
             steps: totals.counts,
         },
@@ -197,22 +213,32 @@ fn guards(module: &GraphModule, key_params: &[bool]) -> GuardChain {
     let mut guards = Vec::new();
     for (i, &id) in module.graph.inputs.iter().enumerate() {
         let name = &module.graph.node(id).name;
-        let Some(Some(spec)) = module.specs.get(i) else { continue };
+        let Some(Some(spec)) = module.specs.get(i) else {
+            continue;
+        };
         if let Some(d) = spec.dtype {
-            guards.push(Guard { source: format!("{name}.dtype() == DType::{d:?}") });
+            guards.push(Guard {
+                source: format!("{name}.dtype() == DType::{d:?}"),
+            });
         }
         for (d, dim) in spec.shape.iter().flatten().enumerate() {
             if let Some(n) = dim.known() {
-                guards.push(Guard { source: format!("{name}.dim({d}) == {n}") });
+                guards.push(Guard {
+                    source: format!("{name}.dim({d}) == {n}"),
+                });
             }
         }
         if let Some(s) = &spec.shape {
-            guards.push(Guard { source: format!("{name}.rank() == {}", s.len()) });
+            guards.push(Guard {
+                source: format!("{name}.rank() == {}", s.len()),
+            });
         }
     }
     for (s, key) in module.scalars.iter().zip(key_params) {
         if *key {
-            guards.push(Guard { source: format!("{}: {} is part of the key", s.name, s.ty.name()) });
+            guards.push(Guard {
+                source: format!("{}: {} is part of the key", s.name, s.ty.name()),
+            });
         }
     }
     GuardChain { guards }

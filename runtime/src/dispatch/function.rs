@@ -83,9 +83,9 @@ pub(super) struct State {
     /// Grows with every bind; a plan remembers the last one during which it ran.
     epoch: AtomicU64,
     pub errors: Sharded,
-    pub misses: Sharded,
+    pub binds: Sharded,
     /// What plans that were dropped had done.
-    pub retired: Mutex<Totals>,
+    retired: Mutex<Retired>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,10 +101,41 @@ pub(super) struct Totals {
     pub counts: crate::plan::StepCounts,
 }
 
+/// Tallies of plans that left the table. A call that found its plan before may still count, so a tally is
+/// summed up for good only when nobody else holds it.
+#[derive(Debug, Default)]
+struct Retired {
+    totals: Totals,
+    tallies: Vec<Arc<Tally>>,
+}
+
+impl Retired {
+    fn take(&mut self, tally: Arc<Tally>) {
+        if self.tallies.len() >= 64 {
+            let totals = &mut self.totals;
+            self.tallies.retain(|t| {
+                let last = Arc::strong_count(t) == 1;
+                if last {
+                    totals.add(t);
+                }
+                !last
+            });
+        }
+        self.tallies.push(tally);
+    }
+}
+
+/// How often a plan ran, and what it runs.
+#[derive(Debug)]
+pub(super) struct Tally {
+    runs: Sharded,
+    counts: crate::plan::StepCounts,
+}
+
 impl Totals {
-    pub(super) fn add(&mut self, bound: &Bound) {
-        let n = bound.runs.get();
-        let c = bound.plan.counts;
+    fn add(&mut self, tally: &Tally) {
+        let n = tally.runs.get();
+        let c = tally.counts;
         self.calls += n;
         let t = &mut self.counts;
         t.emitted += n * c.emitted;
@@ -122,7 +153,7 @@ pub(super) struct Bound {
     pub key: Key,
     pub plan: Plan,
     pub entry: usize,
-    pub runs: Sharded,
+    tally: Arc<Tally>,
     seen: AtomicU64,
 }
 
@@ -161,7 +192,14 @@ impl Function {
         blob: &'static [u8],
         strips: &'static [Strip],
     ) -> Function {
-        Function { path, file, line, blob, strips, state: OnceLock::new() }
+        Function {
+            path,
+            file,
+            line,
+            blob,
+            strips,
+            state: OnceLock::new(),
+        }
     }
 
     /// The function's path.
@@ -197,11 +235,13 @@ impl Function {
                 entries: Mutex::new(Vec::new()),
                 epoch: AtomicU64::new(0),
                 errors: Sharded::new(),
-                misses: Sharded::new(),
-                retired: Mutex::new(Totals::default()),
+                binds: Sharded::new(),
+                retired: Mutex::new(Retired::default()),
             })
         });
-        state.as_ref().map_err(|m| Error::GraphCapture(format!("`{}`: {m}", self.path)))
+        state
+            .as_ref()
+            .map_err(|m| Error::GraphCapture(format!("`{}`: {m}", self.path)))
     }
 
     /// Runs the compiled form; `None` where the plain body should run instead.
@@ -212,7 +252,10 @@ impl Function {
             Mode::Disabled => return None,
             Mode::Probe => return Some(Ok(self.fabricate())),
         }
-        Some(self.run(tensors, scalars).map(|r| Outputs(r.into_iter().map(Some).collect())))
+        Some(
+            self.run(tensors, scalars)
+                .map(|r| Outputs(r.into_iter().map(Some).collect())),
+        )
     }
 
     fn fabricate(&'static self) -> Outputs {
@@ -232,13 +275,16 @@ impl Function {
             }
             None => self.bind(state, tensors, &scalars)?,
         };
-        bound.runs.add(1);
+        bound.tally.runs.add(1);
         let c = &bound.plan.counts;
         counters::EMITTED.add(c.emitted);
         if c.tile > 0 {
             counters::TILE.add(c.tile);
         }
-        bound.plan.run(tensors, &scalars).inspect_err(|_| state.errors.add(1))
+        bound
+            .plan
+            .run(tensors, &scalars)
+            .inspect_err(|_| state.errors.add(1))
     }
 
     /// The guard check and plan look-up of a call, without running it.
@@ -256,24 +302,28 @@ impl Function {
             return Ok(bound);
         }
         counters::MISSES.add(1);
-        state.misses.add(1);
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let plan = bind(&state.blob, self.strips, &metas, &key.scalars, kernels())
+        let plan = bind(&state.blob, self.strips, &metas, &key.scalars, Some(scalars), kernels())
             .inspect_err(|_| state.errors.add(1))?;
         counters::BINDS.add(1);
+        state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
         for f in &plan.fallbacks {
             log::debug!("{}: group `{}` falls back: {}", self.path, f.group, f.reason);
         }
         let pattern = pattern(&state.blob.module, &key);
-        let entry = entries.iter().position(|e| e.pattern == pattern).unwrap_or_else(|| {
-            entries.push(EntryState { pattern, binds: 0 });
-            entries.len() - 1
-        });
+        let entry = entries
+            .iter()
+            .position(|e| e.pattern == pattern)
+            .unwrap_or_else(|| {
+                entries.push(EntryState { pattern, binds: 0 });
+                entries.len() - 1
+            });
         entries[entry].binds += 1;
         let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
-        let bound = Arc::new(Bound { key, plan, entry, runs: Sharded::new(), seen: AtomicU64::new(epoch) });
+        let tally = Arc::new(Tally { runs: Sharded::new(), counts: plan.counts });
+        let bound = Arc::new(Bound { key, plan, entry, tally, seen: AtomicU64::new(epoch) });
         let old = state.table.load();
         let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
         plans.push(bound.clone());
@@ -288,7 +338,7 @@ impl Function {
                 .map(|(i, _)| i);
             if let Some(i) = coldest {
                 counters::EVICTIONS.add(1);
-                lock(&state.retired).add(&plans.remove(i));
+                lock(&state.retired).take(plans.remove(i).tally.clone());
             }
         }
         state.table.store(Arc::new(plans));
@@ -300,7 +350,7 @@ impl Function {
         if let Some(Ok(state)) = self.state.get() {
             let mut entries = lock(&state.entries);
             let mut retired = lock(&state.retired);
-            state.table.load().iter().for_each(|b| retired.add(b));
+            state.table.load().iter().for_each(|b| retired.take(b.tally.clone()));
             state.table.store(Arc::new(Vec::new()));
             entries.clear();
         }
@@ -321,9 +371,15 @@ impl State {
     }
 
     pub(super) fn totals(&self) -> Totals {
-        let mut t = *lock(&self.retired);
-        self.table.load().iter().for_each(|b| t.add(b));
-        t
+        // the table first: a plan that retires meanwhile is then counted once, not missed
+        let table = self.table.load_full();
+        let retired = lock(&self.retired);
+        let mut totals = retired.totals;
+        let live = table.iter().map(|b| &b.tally);
+        for t in live.chain(retired.tallies.iter().filter(|t| !table.iter().any(|b| Arc::ptr_eq(&b.tally, t)))) {
+            totals.add(t);
+        }
+        totals
     }
 
     pub(super) fn entries(&self) -> Vec<EntryState> {
@@ -336,7 +392,11 @@ fn pattern(module: &GraphModule, key: &Key) -> String {
     let mut parts = Vec::new();
     for (i, t) in key.tensors.iter().enumerate() {
         let name = &module.graph.node(module.graph.inputs[i]).name;
-        let spec = module.specs.get(i).and_then(Option::as_ref).and_then(|s| s.shape.as_ref());
+        let spec = module
+            .specs
+            .get(i)
+            .and_then(Option::as_ref)
+            .and_then(|s| s.shape.as_ref());
         let dims: Vec<String> = t
             .shape
             .iter()
@@ -362,12 +422,16 @@ fn pattern(module: &GraphModule, key: &Key) -> String {
 }
 
 fn symbol(symbols: &[Symbol], i: u32) -> String {
-    symbols.get(i as usize).map_or_else(|| "_".into(), |s| s.name.clone())
+    symbols
+        .get(i as usize)
+        .map_or_else(|| "_".into(), |s| s.name.clone())
 }
 
 /// Contiguous, dense permuted, inner-strided or broadcast.
 fn layout_class(shape: &[usize], strides: &[usize]) -> &'static str {
-    let Ok(l) = crate::layout::Layout::new(shape.into(), strides.into(), 0) else { return "" };
+    let Ok(l) = crate::layout::Layout::new(shape.into(), strides.into(), 0) else {
+        return "";
+    };
     if l.is_contiguous() {
         ""
     } else if shape.iter().zip(strides).any(|(&n, &s)| n > 1 && s == 0) {

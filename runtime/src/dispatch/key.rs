@@ -58,7 +58,11 @@ impl Key {
     pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool) -> bool {
         self.tensors.len() == tensors.len()
             && self.tensors.iter().zip(tensors).all(|(k, t)| k.fits(t))
-            && self.scalars.iter().zip(scalars).all(|(k, h)| k.is_none_or(|k| k == *h))
+            && self
+                .scalars
+                .iter()
+                .zip(scalars)
+                .all(|(k, h)| k.is_none_or(|k| k == *h))
             && self.grad == grad
     }
 }

@@ -74,7 +74,20 @@ pub(crate) fn warm_up() {
     let (a, mut out) = ([1f32; 256], [0f32; 256]);
     let p = a.as_ptr().cast();
     // SAFETY: the arrays are 16 by 16, and the output is another one.
-    unsafe { matmul(DType::F32, 16, 16, 16, p, [16, 1], p, [16, 1], out.as_mut_ptr().cast(), [16, 1]) }
+    unsafe {
+        matmul(
+            DType::F32,
+            16,
+            16,
+            16,
+            p,
+            [16, 1],
+            p,
+            [16, 1],
+            out.as_mut_ptr().cast(),
+            [16, 1],
+        )
+    }
 }
 
 /// `out = a * b`.
@@ -294,6 +307,7 @@ const COLUMNS: usize = 512;
 /// # Safety
 /// `b` and `sums` have `n` elements and do not overlap.
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // what `per_isa!` passes
 unsafe fn axpy<I: Wrapping, T: Tier>(a: *const u8, b: *const u8, sums: *mut u8, n: usize) {
     #[inline(always)]
     fn lanes<I: Wrapping>(a: I, b: &[I], sums: &mut [I]) {

@@ -238,20 +238,20 @@ impl Strip {
     }
 }
 
-// SAFETY (of these three): the contract of `StripFn`, passed on to `Args::new`.
 unsafe fn portable<P: Program>(raw: &Raw<'_>) {
+    // SAFETY (of these three): the contract of `StripFn`, passed on to `Args::new`.
     P::run::<Portable>(unsafe { Args::new(raw) })
 }
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<P: Program>(raw: &Raw<'_>) {
-    // SAFETY: see above.
+    // SAFETY: as above.
     P::run::<Fused>(unsafe { Args::new(raw) })
 }
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
 unsafe fn avx512<P: Program>(raw: &Raw<'_>) {
-    // SAFETY: see above.
+    // SAFETY: as above.
     P::run::<Fused>(unsafe { Args::new(raw) })
 }
 
@@ -298,7 +298,7 @@ macro_rules! strip {
     ) => {
         $(#[doc = $doc])*
         #[allow(non_camel_case_types, missing_debug_implementations)]
-        $vis struct $name;
+        $vis struct $name {}
 
         const _: () = {
             #[allow(unused_imports)]

@@ -110,8 +110,8 @@ pub fn force(isa: Isa) -> bool {
 /// the lane tier: one instance for each [`Isa`].
 macro_rules! per_isa {
     ($($body:ident)::+ $(::<$($g:ty),+>)?, fn($($p:ident: $t:ty),*) $(-> $r:ty)?) => {{
-        // SAFETY: the caller of the table's functions upholds the contract of the body.
         unsafe fn portable($($p: $t),*) $(-> $r)? {
+            // SAFETY: the caller of the table's functions upholds the contract of the body.
             unsafe { $($body)::+::<$($($g,)+)? $crate::lane::Portable>($($p),*) }
         }
         #[cfg(target_arch = "x86_64")]

@@ -82,7 +82,9 @@ pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
         }
     };
     let mut results = plan.run(&tensors, &scalars)?;
-    results.pop().ok_or_else(|| crate::Error::msg(format!("{op}: no result")))
+    results
+        .pop()
+        .ok_or_else(|| crate::Error::msg(format!("{op}: no result")))
 }
 
 fn tensor_key(t: &Tensor, key: &mut Key) {
@@ -110,7 +112,10 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
                     Scalar::Int(_) => HostType::I64,
                     Scalar::Bool(_) => HostType::Bool,
                 };
-                b.module.scalars.push(ScalarInput { name: op.row().params[i].name.into(), ty });
+                b.module.scalars.push(ScalarInput {
+                    name: op.row().params[i].name.into(),
+                    ty,
+                });
                 Arg::Host(Expr::Param(b.module.scalars.len() as u32 - 1, ty))
             }
             EagerArg::Scalar(s) => Arg::Host(Expr::Literal((*s).into())),
@@ -127,5 +132,5 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
     let blob = tensorplay_stax::analyse(&b.module).map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let metas: Vec<Meta> = tensors.iter().map(|t| Meta::of(t)).collect();
     let unknown = vec![None; b.module.scalars.len()];
-    bind(&blob, &[], &metas, &unknown, Kernels::Tile)
+    bind(&blob, &[], &metas, &unknown, None, Kernels::Tile)
 }

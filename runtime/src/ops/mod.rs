@@ -46,7 +46,9 @@ impl EagerArg<'_> {
             EagerArg::Tensors(l) => ArgType::List(l.iter().map(|t| tensor(t)).collect()),
             EagerArg::Scalar(s) => ArgType::Host(Some((*s).into())),
             EagerArg::Int(v) => ArgType::Host(Some(Host::Int(*v))),
-            EagerArg::Ints(l) => ArgType::List(l.iter().map(|&v| ArgType::Host(Some(Host::Int(v)))).collect()),
+            EagerArg::Ints(l) => {
+                ArgType::List(l.iter().map(|&v| ArgType::Host(Some(Host::Int(v)))).collect())
+            }
             EagerArg::DType(d) => ArgType::Host(Some(Host::DType(*d))),
             EagerArg::None => ArgType::None,
         }
@@ -56,7 +58,11 @@ impl EagerArg<'_> {
 /// The result types, or the rule that the call breaks.
 fn infer(op: Op, args: &[EagerArg<'_>]) -> Result<Vec<TensorType>> {
     let types: SmallVec<[ArgType; 4]> = args.iter().map(EagerArg::ty).collect();
-    Ok(op.row().infer(&Call { op, args: &types, symbols: &[] })?)
+    Ok(op.row().infer(&Call {
+        op,
+        args: &types,
+        symbols: &[],
+    })?)
 }
 
 /// Runs an operation with one result.
@@ -64,7 +70,9 @@ pub(crate) fn call(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
     match op.row().lowering {
         Lowering::View => {
             let types = infer(op, args)?;
-            view(op, args, &types)?.pop().ok_or_else(|| Error::msg(format!("{op}: no result")))
+            view(op, args, &types)?
+                .pop()
+                .ok_or_else(|| Error::msg(format!("{op}: no result")))
         }
         Lowering::Create => {
             let types = infer(op, args)?;
@@ -104,13 +112,28 @@ pub(crate) fn unary(op: Op, x: &Tensor) -> Tensor {
 }
 
 fn sizes(op: Op, t: &TensorType) -> Result<Vec<usize>> {
-    t.sizes().ok_or_else(|| Error::value(op.name(), "a size is not known"))
+    t.sizes()
+        .ok_or_else(|| Error::value(op.name(), "a size is not known"))
 }
 
 fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tensor>> {
-    let Some(EagerArg::Tensor(x)) = args.first() else { return Err(Error::msg(format!("{op}: takes a tensor"))) };
-    let i = |k: usize| if let Some(EagerArg::Int(v)) = args.get(k) { *v } else { 0 };
-    let ints = |k: usize| if let Some(EagerArg::Ints(v)) = args.get(k) { v.clone() } else { Written::new() };
+    let Some(EagerArg::Tensor(x)) = args.first() else {
+        return Err(Error::msg(format!("{op}: takes a tensor")));
+    };
+    let i = |k: usize| {
+        if let Some(EagerArg::Int(v)) = args.get(k) {
+            *v
+        } else {
+            0
+        }
+    };
+    let ints = |k: usize| {
+        if let Some(EagerArg::Ints(v)) = args.get(k) {
+            v.clone()
+        } else {
+            Written::new()
+        }
+    };
     let one = match op {
         Op::Reshape => x.view_reshape(&ints(1))?,
         Op::Flatten => x.view_flatten(i(1), i(2))?,
@@ -153,8 +176,20 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
 fn make(op: Op, args: &[EagerArg<'_>], ty: &TensorType) -> Result<Tensor> {
     let shape = sizes(op, ty)?;
     let dtype = ty.dtype.unwrap_or(DType::F32);
-    let s = |k: usize| if let Some(EagerArg::Scalar(s)) = args.get(k) { *s } else { Scalar::Int(0) };
-    let n = |k: usize| if let Some(EagerArg::Int(v)) = args.get(k) { (*v).max(0) as usize } else { 0 };
+    let s = |k: usize| {
+        if let Some(EagerArg::Scalar(s)) = args.get(k) {
+            *s
+        } else {
+            Scalar::Int(0)
+        }
+    };
+    let n = |k: usize| {
+        if let Some(EagerArg::Int(v)) = args.get(k) {
+            (*v).max(0) as usize
+        } else {
+            0
+        }
+    };
     match op {
         Op::Zeros | Op::ZerosLike => create::zeros(&shape, dtype),
         Op::Ones | Op::OnesLike => create::ones(&shape, dtype),

@@ -48,8 +48,11 @@ pub(crate) fn place(drafts: &[Draft], steps: &[Step]) -> (Vec<Buffer>, usize) {
     for i in order {
         let bytes = drafts[i].bytes.next_multiple_of(ALIGN);
         let overlaps = |j: usize| lives[i].0 <= lives[j].1 && lives[j].0 <= lives[i].1;
-        let mut taken: Vec<(usize, usize)> =
-            placed.iter().filter(|p| overlaps(p.0)).map(|p| (p.1, p.1 + p.2)).collect();
+        let mut taken: Vec<(usize, usize)> = placed
+            .iter()
+            .filter(|p| overlaps(p.0))
+            .map(|p| (p.1, p.1 + p.2))
+            .collect();
         taken.sort_unstable();
         let mut at = 0;
         for (start, end) in taken {

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering};
 use tensorplay_graph::op::shape::slice_bounds;
 use tensorplay_graph::{
-    Arg, Code, Env, Expr, Graph, Host, HostError, NodeId, NodeKind, Op, OpError, OpErrorKind, Scalar, TensorType, Value,
+    Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError, OpErrorKind,
+    Scalar, TensorType, TypeError, TypeInterpreter, Value,
 };
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::kernel::Space;
@@ -45,16 +46,22 @@ pub(crate) struct Meta {
 
 impl Meta {
     pub(crate) fn of(t: &Tensor) -> Meta {
-        Meta { dtype: t.dtype(), shape: t.shape().into(), strides: t.strides().into() }
+        Meta {
+            dtype: t.dtype(),
+            shape: t.shape().into(),
+            strides: t.strides().into(),
+        }
     }
 }
 
-/// Binds `blob` to inputs. `scalars` holds the values that are part of the key.
+/// Binds `blob` to inputs. `scalars` holds the values that are part of the key. With the scalars of a `call`, the rules
+/// of the operations that the user wrote are checked first, so that errors name these.
 pub(crate) fn bind(
     blob: &Blob,
     strips: &'static [Strip],
     inputs: &[Meta],
     scalars: &[Option<Host>],
+    call: Option<&[Host]>,
     kernels: Kernels,
 ) -> Result<Plan> {
     let module = &blob.module;
@@ -66,7 +73,10 @@ pub(crate) fn bind(
             specs.check(name, spec, meta.dtype, &meta.shape)?;
         }
     }
-    let typing = Typing::infer(module, &dtypes).map_err(Error::from)?;
+    if let Some(call) = call {
+        check_written(&blob.written, inputs, call)?;
+    }
+    let typing = Typing::infer(module, &dtypes, scalars).map_err(Error::from)?;
     let mut b = Binder {
         blob,
         strips,
@@ -95,6 +105,23 @@ pub(crate) fn bind(
         b.unit(u as u32, unit)?;
     }
     b.finish()
+}
+
+fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
+    let types = inputs.iter().map(|m| TensorType::known(m.dtype, &m.shape)).collect();
+    match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
+        Ok(_) => Ok(()),
+        Err(TypeError::Op(_, e)) => Err(e.into()),
+        Err(TypeError::Eval(EvalError::Host { op, error: HostError::Failed(message), .. })) => {
+            Err(host_error(op, message))
+        }
+        Err(TypeError::Eval(e)) => Err(Error::msg(e)),
+    }
+}
+
+fn host_error(op: Op, message: String) -> Error {
+    let help = "the same expression panics in the plain function";
+    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message).help(help).into()
 }
 
 struct Binder<'a> {
@@ -137,13 +164,18 @@ impl Shapes for Binder<'_> {
         &self.blob.module.graph
     }
     fn shape(&self, v: Value) -> &[usize] {
-        self.shapes[v.node.index()].get(v.index as usize).map_or(&[], |s| &s[..])
+        self.shapes[v.node.index()]
+            .get(v.index as usize)
+            .map_or(&[], |s| &s[..])
     }
     fn ints(&self, arg: &Arg) -> Vec<i64> {
         let int = |e: &Expr| e.eval(self).ok().and_then(Host::as_int).unwrap_or(0);
         match arg {
             Arg::Host(e) => vec![int(e)],
-            Arg::List(l) => l.iter().map(|a| if let Arg::Host(e) = a { int(e) } else { 0 }).collect(),
+            Arg::List(l) => l
+                .iter()
+                .map(|a| if let Arg::Host(e) = a { int(e) } else { 0 })
+                .collect(),
             _ => Vec::new(),
         }
     }
@@ -160,11 +192,22 @@ impl<'a> Binder<'a> {
             let shapes = match &node.kind {
                 NodeKind::Input(i) => vec![self.inputs[*i as usize].shape.clone()],
                 NodeKind::Call(op, args) => {
-                    let args: Vec<ArgType> = args.iter().map(|a| self.arg_type(*op, a)).collect::<Result<_>>()?;
-                    let call = Call { op: *op, args: &args, symbols: &[] };
+                    let args: Vec<ArgType> = args
+                        .iter()
+                        .map(|a| self.arg_type(*op, a))
+                        .collect::<Result<_>>()?;
+                    let call = Call {
+                        op: *op,
+                        args: &args,
+                        symbols: &[],
+                    };
                     let found = (op.row().shape)(&call).map_err(Error::from)?;
                     if found.len() < node.types.len() {
-                        let message = format!("result {} is used, but there are {}", node.types.len() - 1, found.len());
+                        let message = format!(
+                            "result {} is used, but there are {}",
+                            node.types.len() - 1,
+                            found.len()
+                        );
                         return Err(OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message).into());
                     }
                     found.into_iter().map(|s| sizes(*op, s)).collect::<Result<_>>()?
@@ -181,10 +224,7 @@ impl<'a> Binder<'a> {
             Arg::Host(e) => ArgType::Host(match e.eval(self) {
                 Ok(h) => Some(h),
                 Err(HostError::Unknown) => None,
-                Err(HostError::Failed(message)) => {
-                    let help = "the same expression panics in the plain function";
-                    return Err(OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message).help(help).into());
-                }
+                Err(HostError::Failed(message)) => return Err(host_error(op, message)),
             }),
             Arg::List(l) => ArgType::List(l.iter().map(|a| self.arg_type(op, a)).collect::<Result<_>>()?),
             Arg::None => ArgType::None,
@@ -192,7 +232,11 @@ impl<'a> Binder<'a> {
     }
 
     fn host(&self, arg: &Arg) -> Option<Host> {
-        if let Arg::Host(e) = arg { e.eval(self).ok() } else { None }
+        if let Arg::Host(e) = arg {
+            e.eval(self).ok()
+        } else {
+            None
+        }
     }
 
     fn int(&self, arg: &Arg) -> i64 {
@@ -215,11 +259,18 @@ impl<'a> Binder<'a> {
         }
         let node = self.graph().node(v.node);
         let NodeKind::Input(i) = node.kind else {
-            return Err(Error::msg(format!("`{}` has no place; this is a bug, please report it", node.op_name())));
+            return Err(Error::msg(format!(
+                "`{}` has no place; this is a bug, please report it",
+                node.op_name()
+            )));
         };
         let meta = &self.inputs[i as usize];
         let layout = Layout::new(meta.shape.clone(), meta.strides.clone(), 0)?;
-        let place = Place { base: i, layout, dtype: meta.dtype };
+        let place = Place {
+            base: i,
+            layout,
+            dtype: meta.dtype,
+        };
         self.put(v, place.clone());
         Ok(place)
     }
@@ -237,7 +288,11 @@ impl<'a> Binder<'a> {
         let layout = Layout::contiguous(shape)?;
         let bytes = layout.elem_count() * dtype.size();
         let base = BUFFER | self.drafts.len() as u32;
-        self.drafts.push(Draft { base, bytes, escapes: false });
+        self.drafts.push(Draft {
+            base,
+            bytes,
+            escapes: false,
+        });
         Ok(Place { base, layout, dtype })
     }
 
@@ -255,7 +310,12 @@ impl<'a> Binder<'a> {
         let emitted = self.instance.and_then(|i| i.kernels[u as usize].as_ref());
         let space = match IterSpace::of(unit, self) {
             Ok(space) if unit.members.len() == 1 || !self.divides_integers(unit) => space,
-            Ok(_) => return self.split(unit, "integer divisors are checked before the group writes".into()),
+            Ok(_) => {
+                return self.split(
+                    unit,
+                    "integer divisors are checked before the group writes".into(),
+                );
+            }
             Err(reason) => return self.split(unit, reason),
         };
         let shared = match emitted {
@@ -297,7 +357,11 @@ impl<'a> Binder<'a> {
     /// Runs a group's nodes one by one on the tile VM, with intermediates in their compute type.
     fn split(&mut self, unit: &'a Unit, reason: String) -> Result<()> {
         self.counts.splits += 1;
-        let name = self.graph().node(unit.members[unit.members.len() - 1].node).op_name().to_string();
+        let name = self
+            .graph()
+            .node(unit.members[unit.members.len() - 1].node)
+            .op_name()
+            .to_string();
         self.fallbacks.push(Fallback { group: name, reason });
         if self.kernels == Kernels::Emitted && !self.divides_integers(unit) {
             log::debug!("a group runs node by node: {:?}", self.fallbacks.last());
@@ -309,13 +373,25 @@ impl<'a> Binder<'a> {
             }
         }
         for m in &unit.members {
-            let fold = matches!(self.graph().node(m.node).op().map(|o| o.row().lowering), Some(Lowering::Reduce(_)));
+            let fold = matches!(
+                self.graph().node(m.node).op().map(|o| o.row().lowering),
+                Some(Lowering::Reduce(_))
+            );
             let space = if fold { Space::Row } else { Space::Elem };
             let kind = if fold { UnitKind::Row } else { UnitKind::Map };
-            let single =
-                Unit { kind, members: vec![Member { node: m.node, space, kept: m.kept }], outputs: vec![m.node.into()] };
+            let single = Unit {
+                kind,
+                members: vec![Member {
+                    node: m.node,
+                    space,
+                    kept: m.kept,
+                }],
+                outputs: vec![m.node.into()],
+            };
             let space = IterSpace::of(&single, self).map_err(|reason| {
-                Error::msg(format!("a single node does not fit its own space: {reason}; this is a bug, please report it"))
+                Error::msg(format!(
+                    "a single node does not fit its own space: {reason}; this is a bug, please report it"
+                ))
             })?;
             let wide = &self.wide;
             let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v));
@@ -325,7 +401,9 @@ impl<'a> Binder<'a> {
     }
 
     fn divides_integers(&self, unit: &Unit) -> bool {
-        unit.members.iter().any(|m| self.integer_division(m.node).is_some())
+        unit.members
+            .iter()
+            .any(|m| self.integer_division(m.node).is_some())
     }
 
     /// The divisor argument of an integer division.
@@ -333,7 +411,8 @@ impl<'a> Binder<'a> {
         let n = self.graph().node(node);
         let op = n.op()?;
         let (compute, _) = self.typing.call(node.index())?;
-        (matches!(op, Op::FloorDiv | Op::Fmod | Op::Remainder) && compute.is_int()).then(|| (op, &n.args()[1]))
+        (matches!(op, Op::FloorDiv | Op::Fmod | Op::Remainder) && compute.is_int())
+            .then(|| (op, &n.args()[1]))
     }
 
     fn kernel(
@@ -388,7 +467,9 @@ impl<'a> Binder<'a> {
                     let p = self.place(v)?;
                     divisors.push(Divisor::new(op.name(), p.at(), p.dtype, &p.layout));
                 }
-                arg if self.host(&arg).and_then(Host::as_int) == Some(0) => return Err(check::by_zero(op.name())),
+                arg if self.host(&arg).and_then(Host::as_int) == Some(0) => {
+                    return Err(check::by_zero(op.name()));
+                }
                 _ => {}
             }
         }
@@ -413,10 +494,17 @@ impl<'a> Binder<'a> {
     fn row_reader(&self, unit: &Unit, v: Value) -> Sizes {
         let reads = |m: &&Member| {
             let mut found = false;
-            self.graph().node(m.node).args().iter().for_each(|a| a.tensors(&mut |t| found |= t == v));
+            self.graph()
+                .node(m.node)
+                .args()
+                .iter()
+                .for_each(|a| a.tensors(&mut |t| found |= t == v));
             m.space == Space::Row && found
         };
-        unit.members.iter().find(reads).map_or_else(Sizes::new, |m| self.shape(m.node.into()).into())
+        unit.members
+            .iter()
+            .find(reads)
+            .map_or_else(Sizes::new, |m| self.shape(m.node.into()).into())
     }
 
     /// The expression with everything that is known now replaced by its value.
@@ -439,7 +527,9 @@ impl<'a> Binder<'a> {
 
     fn view(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
-        let (Some(op), Some(Arg::Value(x))) = (node.op(), node.args().first()) else { return Ok(()) };
+        let (Some(op), Some(Arg::Value(x))) = (node.op(), node.args().first()) else {
+            return Ok(());
+        };
         let x = self.place(*x)?;
         let args = node.args();
         let i = |k: usize| self.int(&args[k]);
@@ -471,28 +561,51 @@ impl<'a> Binder<'a> {
             Op::Select => x.layout.select(i(1), i(2))?,
             Op::Slice => {
                 let dim = i(1);
-                let at = if dim < 0 { dim + x.layout.rank() as i64 } else { dim };
+                let at = if dim < 0 {
+                    dim + x.layout.rank() as i64
+                } else {
+                    dim
+                };
                 let n = x.layout.shape().get(at as usize).copied().unwrap_or(0);
                 let (start, len) = slice_bounds(n, i(2), i(3), i(4));
-                x.layout.slice(dim, start as i64, (start + (len * i(4) as usize)).min(n) as i64, i(4))?
+                x.layout.slice(
+                    dim,
+                    start as i64,
+                    (start + (len * i(4) as usize)).min(n) as i64,
+                    i(4),
+                )?
             }
             Op::Expand => x.layout.broadcast_to("expand", self.shape(id.into()))?,
             Op::Movedim => x.layout.movedim(i(1), i(2))?,
             Op::Chunk | Op::Split => return self.pieces(id, &x, i(2)),
-            op => return Err(Error::msg(format!("`{op}` is not a view; this is a bug, please report it"))),
+            op => {
+                return Err(Error::msg(format!(
+                    "`{op}` is not a view; this is a bug, please report it"
+                )));
+            }
         };
         self.put(id.into(), Place { layout, ..x });
         Ok(())
     }
 
     fn pieces(&mut self, id: NodeId, x: &Place, dim: i64) -> Result<()> {
-        let axis = if dim < 0 { dim + x.layout.rank() as i64 } else { dim } as usize;
+        let axis = if dim < 0 {
+            dim + x.layout.rank() as i64
+        } else {
+            dim
+        } as usize;
         let mut start = 0;
         for index in 0..self.shapes[id.index()].len() {
             let len = self.shapes[id.index()][index][axis];
             let layout = x.layout.narrow(dim, start as i64, len as i64)?;
             start += len;
-            self.put(Value { node: id, index: index as u32 }, Place { layout, ..x.clone() });
+            self.put(
+                Value {
+                    node: id,
+                    index: index as u32,
+                },
+                Place { layout, ..x.clone() },
+            );
         }
         Ok(())
     }
@@ -508,11 +621,14 @@ impl<'a> Binder<'a> {
 
     fn product(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
-        let [Arg::Value(a), Arg::Value(b)] = node.args() else { return Ok(()) };
+        let [Arg::Value(a), Arg::Value(b)] = node.args() else {
+            return Ok(());
+        };
         let (a, b) = (self.place(*a)?, self.place(*b)?);
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
-        self.steps.push(Step::Matmul(Box::new(contract::matmul(&a, &b, &out))));
+        self.steps
+            .push(Step::Matmul(Box::new(contract::matmul(&a, &b, &out))));
         self.counts.contractions += 1;
         self.put(id.into(), out);
         Ok(())
@@ -520,7 +636,9 @@ impl<'a> Binder<'a> {
 
     fn join(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
-        let [Arg::List(xs), dim] = node.args() else { return Ok(()) };
+        let [Arg::List(xs), dim] = node.args() else {
+            return Ok(());
+        };
         let dim = self.int(dim);
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
@@ -530,7 +648,10 @@ impl<'a> Binder<'a> {
             let Arg::Value(v) = x else { continue };
             let x = self.place(*v)?;
             let len = x.layout.shape()[axis];
-            let part = Place { layout: out.layout.narrow(dim, start as i64, len as i64)?, ..out.clone() };
+            let part = Place {
+                layout: out.layout.narrow(dim, start as i64, len as i64)?,
+                ..out.clone()
+            };
             start += len;
             if len == 0 {
                 continue;
@@ -542,11 +663,13 @@ impl<'a> Binder<'a> {
             }
             let lowered = Arc::new(copy::cast(x.dtype, out.dtype));
             let rank = shape.len();
-            let view = |p: &Place| View { strides: broadcast_strides(&p.layout, rank) };
+            let view = |p: &Place| View {
+                strides: broadcast_strides(&p.layout, rank),
+            };
             let (from, to) = (view(&x), view(&part));
             let nest = Nest::bind(&lowered.kernel, x.layout.shape(), 0, &[from], &[to]);
             self.steps.push(Step::Kernel(Box::new(KernelStep {
-                    lowered,
+                lowered,
                 nest,
                 strips: None,
                 operands: SmallVec::from_slice(&[x.at()]),
@@ -566,7 +689,13 @@ impl<'a> Binder<'a> {
         let args = node.args();
         if matches!(op, Op::Rand | Op::Randn) {
             let place = self.allocate(&shape, dtype)?;
-            self.steps.push(Step::Draw(Box::new(DrawStep { op, shape, dtype, number: self.draws as u64, base: place.base })));
+            self.steps.push(Step::Draw(Box::new(DrawStep {
+                op,
+                shape,
+                dtype,
+                number: self.draws as u64,
+                base: place.base,
+            })));
             self.draws += 1;
             self.counts.ops += 1;
             self.put(id.into(), place);
@@ -582,7 +711,11 @@ impl<'a> Binder<'a> {
                 create::linspace(self.scalar(&args[0]), self.scalar(&args[1]), n, dtype)?
             }
             Op::Eye => create::eye(self.int(&args[0]).max(0) as usize, dtype)?,
-            op => return Err(Error::msg(format!("`{op}` does not create; this is a bug, please report it"))),
+            op => {
+                return Err(Error::msg(format!(
+                    "`{op}` does not create; this is a bug, please report it"
+                )));
+            }
         };
         let layout = tensor.layout().clone();
         let base = CONSTANT | self.constants.len() as u32;
@@ -615,16 +748,27 @@ impl<'a> Binder<'a> {
         for step in &mut self.steps {
             match step {
                 Step::Kernel(k) => {
-                    k.operands.iter_mut().chain(&mut k.outputs).for_each(|r| renumber(&mut r.base));
+                    k.operands
+                        .iter_mut()
+                        .chain(&mut k.outputs)
+                        .for_each(|r| renumber(&mut r.base));
                     k.divisors.iter_mut().for_each(|d| renumber(&mut d.at.base));
                 }
-                Step::Matmul(m) => [&mut m.a, &mut m.b, &mut m.out].into_iter().for_each(|r| renumber(&mut r.base)),
-                Step::Copy(c) => [&mut c.src, &mut c.dst].into_iter().for_each(|r| renumber(&mut r.base)),
+                Step::Matmul(m) => [&mut m.a, &mut m.b, &mut m.out]
+                    .into_iter()
+                    .for_each(|r| renumber(&mut r.base)),
+                Step::Copy(c) => [&mut c.src, &mut c.dst]
+                    .into_iter()
+                    .for_each(|r| renumber(&mut r.base)),
                 Step::Draw(d) => renumber(&mut d.base),
             }
         }
         places.iter_mut().for_each(|p| renumber(&mut p.base));
-        debug_assert!(buffers.iter().all(|b| matches!(b, Buffer::Arena(_) | Buffer::Fresh(_))));
+        debug_assert!(
+            buffers
+                .iter()
+                .all(|b| matches!(b, Buffer::Arena(_) | Buffer::Fresh(_)))
+        );
         Ok(Plan {
             inputs: self.inputs.len(),
             buffers,
@@ -651,7 +795,9 @@ fn sizes(op: Op, shape: tensorplay_graph::Shape) -> Result<Sizes> {
 pub(crate) fn key_params(graph: &Graph, count: usize) -> Vec<bool> {
     let mut key = vec![false; count];
     for node in &graph.nodes {
-        let NodeKind::Call(op, args) = &node.kind else { continue };
+        let NodeKind::Call(op, args) = &node.kind else {
+            continue;
+        };
         let lane = matches!(op.row().lowering, Lowering::Lane(c) if c != LaneClass::Cast);
         for a in args {
             match a {

@@ -16,7 +16,13 @@ pub(crate) struct Divisor {
 
 impl Divisor {
     pub(crate) fn new(op: &'static str, at: Ref, dtype: DType, layout: &Layout) -> Divisor {
-        Divisor { op, at, dtype, shape: layout.shape().into(), strides: layout.strides().into() }
+        Divisor {
+            op,
+            at,
+            dtype,
+            shape: layout.shape().into(),
+            strides: layout.strides().into(),
+        }
     }
 
     /// # Safety
@@ -41,6 +47,7 @@ impl Divisor {
 }
 
 pub(crate) fn by_zero(op: &'static str) -> Error {
-    Error::value(op, "integer division by zero")
-        .with_help("convert to a float dtype for infinities and NaN, or replace zeros with where_cond(..) first")
+    Error::value(op, "integer division by zero").with_help(
+        "convert to a float dtype for infinities and NaN, or replace zeros with where_cond(..) first",
+    )
 }

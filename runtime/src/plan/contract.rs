@@ -10,9 +10,17 @@ pub(crate) fn matmul(a: &Place, b: &Place, out: &Place) -> MatmulStep {
     let size = |l: &Layout, back: usize| l.shape()[l.rank() - back];
     let stride = |l: &Layout, back: usize| l.strides()[l.rank() - back] as isize;
     let k = size(&a.layout, 1);
-    let (m, a_row) = if ar >= 2 { (size(&a.layout, 2), stride(&a.layout, 2)) } else { (1, 0) };
+    let (m, a_row) = if ar >= 2 {
+        (size(&a.layout, 2), stride(&a.layout, 2))
+    } else {
+        (1, 0)
+    };
     let a_strides = [a_row, stride(&a.layout, 1)];
-    let (n, b_col) = if br >= 2 { (size(&b.layout, 1), stride(&b.layout, 1)) } else { (1, 0) };
+    let (n, b_col) = if br >= 2 {
+        (size(&b.layout, 1), stride(&b.layout, 1))
+    } else {
+        (1, 0)
+    };
     let b_strides = [stride(&b.layout, if br >= 2 { 2 } else { 1 }), b_col];
     let batch: Sizes = {
         let matrix = usize::from(ar >= 2) + usize::from(br >= 2);
@@ -24,7 +32,10 @@ pub(crate) fn matmul(a: &Place, b: &Place, out: &Place) -> MatmulStep {
         let strides: Sizes = l.strides()[..lead].into();
         Layout::new(shape, strides, 0).map(|l| broadcast_strides(&l, batch.len()))
     };
-    let (sa, sb) = (of(&a.layout).unwrap_or_default(), of(&b.layout).unwrap_or_default());
+    let (sa, sb) = (
+        of(&a.layout).unwrap_or_default(),
+        of(&b.layout).unwrap_or_default(),
+    );
     let mut step = MatmulStep {
         dtype: out.dtype,
         m,

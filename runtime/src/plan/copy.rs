@@ -3,7 +3,9 @@
 use super::{CopyStep, Place};
 use crate::DType;
 use tensorplay_graph::NodeId;
-use tensorplay_stax::kernel::{Access, Buf, Buffer, Input, Inst, Kernel, LaneOp, Map, Output, Program, Space, Step, Var};
+use tensorplay_stax::kernel::{
+    Access, Buf, Buffer, Input, Inst, Kernel, LaneOp, Map, Output, Program, Space, Step, Var,
+};
 use tensorplay_stax::lower::Lowered;
 
 /// Copies `src` to `dst`, which has the same shape and dtype.
@@ -22,18 +24,35 @@ pub(crate) fn copy(src: &Place, dst: &Place) -> CopyStep {
 pub(crate) fn cast(from: DType, to: DType) -> Lowered {
     let convert = from.compute() != to.compute();
     let insts = if convert {
-        vec![Inst { op: LaneOp::Cast, args: vec![Var(0)], dtype: to.compute(), name: "cast".into() }]
+        vec![Inst {
+            op: LaneOp::Cast,
+            args: vec![Var(0)],
+            dtype: to.compute(),
+            name: "cast".into(),
+        }]
     } else {
         Vec::new()
     };
     let program = Program {
         name: "to_dtype".into(),
-        inputs: vec![Input { name: "x".into(), dtype: from, access: Access::Lanes }],
+        inputs: vec![Input {
+            name: "x".into(),
+            dtype: from,
+            access: Access::Lanes,
+        }],
         params: Vec::new(),
         insts,
-        outputs: vec![Output { value: Var(u16::from(convert)), dtype: to, name: "out".into() }],
+        outputs: vec![Output {
+            value: Var(u16::from(convert)),
+            dtype: to,
+            name: "out".into(),
+        }],
     };
-    let buffer = |dtype| Buffer { name: "x".into(), dtype, space: Space::Elem };
+    let buffer = |dtype| Buffer {
+        name: "x".into(),
+        dtype,
+        space: Space::Elem,
+    };
     let map = Map {
         space: Space::Elem,
         inputs: vec![Buf::Operand(0)],
@@ -50,5 +69,10 @@ pub(crate) fn cast(from: DType, to: DType) -> Lowered {
         params: Vec::new(),
         steps: vec![Step::Map(map)],
     };
-    Lowered { kernel, operands: vec![NodeId(0).into()], outputs: Vec::new(), params: Vec::new() }
+    Lowered {
+        kernel,
+        operands: vec![NodeId(0).into()],
+        outputs: Vec::new(),
+        params: Vec::new(),
+    }
 }

@@ -47,7 +47,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn at(&self) -> Ref {
-        Ref { base: self.base, offset: self.layout.offset() * self.dtype.size() }
+        Ref {
+            base: self.base,
+            offset: self.layout.offset() * self.dtype.size(),
+        }
     }
 }
 

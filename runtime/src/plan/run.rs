@@ -17,11 +17,25 @@ use tensorplay_graph::{Host, HostError, Op, Scalar};
 
 type Bases = SmallVec<[*mut u8; 24]>;
 
+/// The inputs' values. A variable that is passed more than once is read once.
+fn read_once<'a>(inputs: &[&'a Tensor]) -> SmallVec<[StorageRef<'a>; 8]> {
+    let mut held: SmallVec<[StorageRef<'a>; 8]> = SmallVec::with_capacity(inputs.len());
+    for (i, t) in inputs.iter().enumerate() {
+        let earlier = if t.is_variable() { inputs[..i].iter().position(|u| t.same_variable(u)) } else { None };
+        let value = match earlier {
+            Some(j) => held[j].clone(),
+            None => t.value(),
+        };
+        held.push(value);
+    }
+    held
+}
+
 impl Plan {
     /// Runs the plan on tensors whose metadata is the one it was bound to.
     pub(crate) fn run(&self, inputs: &[&Tensor], scalars: &[Host]) -> Result<Results> {
         debug_assert_eq!(inputs.len(), self.inputs);
-        let held: SmallVec<[StorageRef<'_>; 8]> = inputs.iter().map(|t| t.value()).collect();
+        let held = read_once(inputs);
         let mut bases: Bases = held.iter().map(|s| s.data_ptr().cast_mut()).collect();
         bases.extend(self.constants.iter().map(|c| c.value().data_ptr().cast_mut()));
         let arena = Arena::take(self.arena)?;
@@ -100,13 +114,32 @@ impl Plan {
                 };
                 let offsets = |i: usize| m.batch[i].map(|at| at as isize);
                 // SAFETY: binding derived sizes, strides and batch offsets from layouts inside these bases.
-                unsafe { gemm::batched(m.dtype, shape, at(m.a), at(m.b), at(m.out), m.batch.len(), offsets) };
+                unsafe {
+                    gemm::batched(
+                        m.dtype,
+                        shape,
+                        at(m.a),
+                        at(m.b),
+                        at(m.out),
+                        m.batch.len(),
+                        offsets,
+                    )
+                };
                 Ok(())
             }
             Step::Copy(c) => {
                 let at = |r: super::Ref| bases[r.base as usize].wrapping_add(r.offset);
                 // SAFETY: both layouts lie inside their bases, which differ.
-                unsafe { strided_copy(c.size, &c.shape, at(c.src), &c.src_strides, at(c.dst), &c.dst_strides) };
+                unsafe {
+                    strided_copy(
+                        c.size,
+                        &c.shape,
+                        at(c.src),
+                        &c.src_strides,
+                        at(c.dst),
+                        &c.dst_strides,
+                    )
+                };
                 Ok(())
             }
             Step::Draw(d) => {
@@ -118,7 +151,11 @@ impl Plan {
                 };
                 let bytes = t.elem_count() * d.dtype.size();
                 // SAFETY: the buffer was bound to this shape and dtype; the tensor is row-major.
-                unsafe { t.value().data_ptr().copy_to_nonoverlapping(bases[d.base as usize], bytes) };
+                unsafe {
+                    t.value()
+                        .data_ptr()
+                        .copy_to_nonoverlapping(bases[d.base as usize], bytes)
+                };
                 Ok(())
             }
         }
@@ -142,7 +179,9 @@ unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> 
             Param::Call(e) => match e.eval(&CallScalars(scalars)) {
                 Ok(h) => h.as_scalar().unwrap_or(Scalar::Int(0)),
                 Err(HostError::Failed(m)) => return Err(Error::value("scalar", m)),
-                Err(HostError::Unknown) => return Err(Error::msg("a scalar of a kernel is not known at the call")),
+                Err(HostError::Unknown) => {
+                    return Err(Error::msg("a scalar of a kernel is not known at the call"));
+                }
             },
         });
     }
@@ -166,7 +205,9 @@ fn int_division_by_param(k: &KernelStep, params: &[Scalar]) -> Option<(&'static 
     k.lowered.kernel.maps().find_map(|m| {
         let base = m.program.inputs.len();
         m.program.insts.iter().find_map(|i| match i.op {
-            tensorplay_stax::kernel::LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder)) if i.dtype.is_int() => {
+            tensorplay_stax::kernel::LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder))
+                if i.dtype.is_int() =>
+            {
                 let at = usize::from(i.args[1].0).checked_sub(base)?;
                 let p = usize::from(*m.params.get(at)?);
                 matches!(params[p], Scalar::Int(0)).then_some((op.name(), p))
@@ -183,7 +224,10 @@ fn kernel_panic(panic: Box<dyn std::any::Any + Send>) -> Error {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("unknown panic");
-    Error::Kernel { kernel: "plan".into(), message: message.into() }
+    Error::Kernel {
+        kernel: "plan".into(),
+        message: message.into(),
+    }
 }
 
 /// Scratch memory of a call, kept by the thread for its next call.
@@ -205,7 +249,10 @@ impl Arena {
             kept => {
                 drop(kept);
                 if bytes == 0 {
-                    return Ok(Arena { ptr: NonNull::dangling(), len: 0 });
+                    return Ok(Arena {
+                        ptr: NonNull::dangling(),
+                        len: 0,
+                    });
                 }
                 let len = bytes.next_power_of_two();
                 let oom = || Error::OutOfMemory { bytes: len };
@@ -228,7 +275,10 @@ impl Drop for Arena {
             return;
         }
         if self.len <= KEEP {
-            let back = Arena { ptr: self.ptr, len: std::mem::take(&mut self.len) };
+            let back = Arena {
+                ptr: self.ptr,
+                len: std::mem::take(&mut self.len),
+            };
             let mut back = Some(back);
             let _ = KEPT.try_with(|k| {
                 let old = k.replace(back.take());

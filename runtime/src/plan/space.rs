@@ -37,7 +37,9 @@ impl IterSpace {
         let mut folded: Option<(Sizes, SmallVec<[usize; 6]>)> = None;
         for m in &unit.members {
             let node = graph.node(m.node);
-            let (Some(op), Some(Arg::Value(x))) = (node.op(), node.args().first()) else { continue };
+            let (Some(op), Some(Arg::Value(x))) = (node.op(), node.args().first()) else {
+                continue;
+            };
             if !matches!(op.row().lowering, Lowering::Reduce(_)) {
                 continue;
             }
@@ -47,7 +49,10 @@ impl IterSpace {
             match &folded {
                 None => folded = Some((shape, axes)),
                 Some((s0, a0)) if *s0 != shape || *a0 != axes => {
-                    return Err(format!("folds over {:?} of {:?} and {:?} of {shape:?} in one group", a0, s0, axes));
+                    return Err(format!(
+                        "folds over {:?} of {:?} and {:?} of {shape:?} in one group",
+                        a0, s0, axes
+                    ));
                 }
                 Some(_) => {}
             }
@@ -55,7 +60,11 @@ impl IterSpace {
         let has_rows = folded.is_some();
         let first = unit.members.first().map_or(&[][..], |m| s.shape(m.node.into()));
         let (shape, reduced) = folded.unwrap_or_else(|| (first.into(), SmallVec::new()));
-        let space = IterSpace { shape, reduced, has_rows };
+        let space = IterSpace {
+            shape,
+            reduced,
+            has_rows,
+        };
         if space.shape.len() > MAX_RANK {
             return Err(format!("rank {} is above {MAX_RANK}", space.shape.len()));
         }
@@ -69,12 +78,14 @@ impl IterSpace {
         let shape = s.shape(node.into());
         let name = s.graph().node(node).op_name();
         match member {
-            Space::Elem if shape != &self.shape[..] => {
-                Err(format!("`{name}` has shape {shape:?}, the group iterates over {:?}", self.shape))
-            }
-            Space::Row if shape != &self.kept()[..] && shape != &self.dropped()[..] => {
-                Err(format!("`{name}` has shape {shape:?}, the group's rows have {:?}", self.dropped()))
-            }
+            Space::Elem if shape != &self.shape[..] => Err(format!(
+                "`{name}` has shape {shape:?}, the group iterates over {:?}",
+                self.shape
+            )),
+            Space::Row if shape != &self.kept()[..] && shape != &self.dropped()[..] => Err(format!(
+                "`{name}` has shape {shape:?}, the group's rows have {:?}",
+                self.dropped()
+            )),
             Space::Elem if self.has_rows => self.rows_line_up(unit, node, s),
             _ => Ok(()),
         }
@@ -85,9 +96,16 @@ impl IterSpace {
         let mut bad = None;
         for a in s.graph().node(node).args() {
             a.tensors(&mut |v| {
-                let row = unit.members.iter().any(|m| m.node == v.node && m.space == Space::Row);
+                let row = unit
+                    .members
+                    .iter()
+                    .any(|m| m.node == v.node && m.space == Space::Row);
                 if row && padded(s.shape(v), self.shape.len()) != self.kept() {
-                    bad = Some(format!("row values of shape {:?} do not line up with {:?}", s.shape(v), self.shape));
+                    bad = Some(format!(
+                        "row values of shape {:?} do not line up with {:?}",
+                        s.shape(v),
+                        self.shape
+                    ));
                 }
             });
         }
@@ -111,13 +129,19 @@ impl IterSpace {
 
     /// The space with the reduced axes moved last.
     pub(crate) fn permuted(&self) -> Sizes {
-        self.outer_axes().chain(self.reduced.iter().copied()).map(|i| self.shape[i]).collect()
+        self.outer_axes()
+            .chain(self.reduced.iter().copied())
+            .map(|i| self.shape[i])
+            .collect()
     }
 
     /// The strides of an element tensor over the permuted space.
     pub(crate) fn elem_strides(&self, layout: &Layout) -> SmallVec<[isize; 6]> {
         let strides = broadcast_strides(layout, self.shape.len());
-        self.outer_axes().chain(self.reduced.iter().copied()).map(|i| strides[i]).collect()
+        self.outer_axes()
+            .chain(self.reduced.iter().copied())
+            .map(|i| strides[i])
+            .collect()
     }
 
     /// The strides over the rows of a tensor that is read by a row value of shape `reader`.
@@ -137,19 +161,33 @@ fn axes(dims: &[i64], rank: usize) -> SmallVec<[usize; 6]> {
     } else if rank == 0 {
         SmallVec::new()
     } else {
-        dims.iter().map(|&d| if d < 0 { (d + rank as i64) as usize } else { d as usize }).collect()
+        dims.iter()
+            .map(|&d| {
+                if d < 0 {
+                    (d + rank as i64) as usize
+                } else {
+                    d as usize
+                }
+            })
+            .collect()
     };
     axes.sort_unstable();
     axes
 }
 
 fn padded(shape: &[usize], rank: usize) -> Sizes {
-    std::iter::repeat_n(1, rank.saturating_sub(shape.len())).chain(shape.iter().copied()).collect()
+    std::iter::repeat_n(1, rank.saturating_sub(shape.len()))
+        .chain(shape.iter().copied())
+        .collect()
 }
 
 /// Strides as an operand of a result of rank `rank`: 0 along axes that the tensor lacks or broadcasts.
 pub(crate) fn broadcast_strides(layout: &Layout, rank: usize) -> SmallVec<[isize; 6]> {
     let lead = rank.saturating_sub(layout.rank());
-    let own = layout.shape().iter().zip(layout.strides()).map(|(&n, &s)| if n == 1 { 0 } else { s as isize });
+    let own = layout
+        .shape()
+        .iter()
+        .zip(layout.strides())
+        .map(|(&n, &s)| if n == 1 { 0 } else { s as isize });
     std::iter::repeat_n(0, lead).chain(own).collect()
 }

@@ -12,15 +12,28 @@ pub(crate) struct Binding<'a> {
 
 impl<'a> Binding<'a> {
     pub(crate) fn new(module: &'a GraphModule) -> Self {
-        Binding { module, symbols: vec![None; module.symbols.len()] }
+        Binding {
+            module,
+            symbols: vec![None; module.symbols.len()],
+        }
     }
 
     /// Checks a tensor against its spec and binds the names in it.
-    pub(crate) fn check(&mut self, name: &str, spec: &TensorType, dtype: DType, shape: &[usize]) -> Result<()> {
+    pub(crate) fn check(
+        &mut self,
+        name: &str,
+        spec: &TensorType,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<()> {
         let symbols = &self.module.symbols;
         let got = TensorType::known(dtype, shape);
         let broken = |detail: String| {
-            let message = format!("expected {}, got {}{detail}", spec.display(symbols), got.display(&[]));
+            let message = format!(
+                "expected {}, got {}{detail}",
+                spec.display(symbols),
+                got.display(&[])
+            );
             spec_error(name, message)
         };
         if spec.dtype.is_some_and(|d| d != dtype) {
@@ -34,14 +47,17 @@ impl<'a> Binding<'a> {
             match d {
                 Dim::Known(want) if *want != n => return Err(broken(String::new())),
                 Dim::Symbol(s) => {
-                    let Some(symbol) = symbols.get(*s as usize) else { continue };
+                    let Some(symbol) = symbols.get(*s as usize) else {
+                        continue;
+                    };
                     if n < symbol.lo || symbol.hi.is_some_and(|hi| n > hi) {
                         let hi = symbol.hi.map_or(String::new(), |hi| format!("={hi}"));
                         return Err(broken(format!(" ({n} is outside {}..{hi})", symbol.lo)));
                     }
                     match &self.symbols[*s as usize] {
                         Some((m, other)) if *m != n => {
-                            let message = format!("`{}` is {m} in `{other}` and {n} in `{name}`", symbol.name);
+                            let message =
+                                format!("`{}` is {m} in `{other}` and {n} in `{name}`", symbol.name);
                             return Err(spec_error(name, message));
                         }
                         Some(_) => {}
@@ -56,5 +72,11 @@ impl<'a> Binding<'a> {
 }
 
 fn spec_error(name: &str, message: String) -> Error {
-    OpError::new(Code::SPEC, OpErrorKind::Shape, "spec", format!("`{name}`: {message}")).into()
+    OpError::new(
+        Code::SPEC,
+        OpErrorKind::Shape,
+        "spec",
+        format!("`{name}`: {message}"),
+    )
+    .into()
 }

@@ -6,6 +6,7 @@
 //! dtype's.
 
 use super::Tensor;
+use crate::device::Device;
 use crate::element::{Element, with_element};
 use crate::error::{Error, OrRaise, Result};
 use crate::layout::{Layout, Sizes};
@@ -115,6 +116,27 @@ impl Tensor {
         let data = self.elements("to_ndarray")?;
         ArrayD::from_shape_vec(IxDyn(self.shape()), data)
             .map_err(|e| Error::shape(Code::SIZES, "to_ndarray", e.to_string()))
+    }
+
+    /// The same values on `device`.
+    ///
+    /// # Panics
+    /// If the machine does not have the device.
+    #[track_caller]
+    pub fn to_device(&self, device: Device) -> Tensor {
+        self.try_to_device(device).or_raise()
+    }
+
+    /// Fallible twin of [`to_device`](Tensor::to_device).
+    ///
+    /// # Errors
+    /// If the machine does not have the device.
+    pub fn try_to_device(&self, device: Device) -> Result<Tensor> {
+        if device == self.device() {
+            return Ok(self.snapshot());
+        }
+        let help = "this version computes on the CPU only; write Device::Cpu";
+        Err(Error::device("to_device", format!("{device} is not available")).with_help(help))
     }
 
     /// Whether shapes agree and every `|a - b| <= atol + rtol * |b|`; NaN equals NaN, infinities by sign.

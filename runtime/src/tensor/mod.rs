@@ -49,12 +49,14 @@ enum Value {
 }
 
 /// A tensor's storage at one moment: borrowed from a plain tensor, held for a variable.
+#[derive(Clone)]
 pub struct StorageRef<'a> {
     held: Held<'a>,
     offset: usize,
     version: u64,
 }
 
+#[derive(Clone)]
 enum Held<'a> {
     Plain(&'a Storage),
     Variable(Storage),
@@ -127,6 +129,11 @@ impl Tensor {
                 }
             }
         }
+    }
+
+    /// Whether both handles are of one variable.
+    pub(crate) fn same_variable(&self, other: &Tensor) -> bool {
+        self.is_variable() && Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// A plain tensor of the value at this moment: itself, if it is one.

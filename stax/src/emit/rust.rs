@@ -13,7 +13,11 @@ pub fn strip(program: &Program, source: &str) -> String {
     });
     let mut parameters = inputs.collect::<Vec<_>>().join(", ");
     if !program.params.is_empty() {
-        let params: Vec<String> = program.params.iter().map(|p| format!("{}: {}", p.name, p.dtype)).collect();
+        let params: Vec<String> = program
+            .params
+            .iter()
+            .map(|p| format!("{}: {}", p.name, p.dtype))
+            .collect();
         parameters.push_str("; ");
         parameters.push_str(&params.join(", "));
     }
@@ -26,7 +30,12 @@ pub fn strip(program: &Program, source: &str) -> String {
     if !source.is_empty() {
         let _ = writeln!(s, "    /// {source}");
     }
-    let _ = writeln!(s, "    fn {}({parameters}) -> ({}) {{", program.name, outputs.join(", "));
+    let _ = writeln!(
+        s,
+        "    fn {}({parameters}) -> ({}) {{",
+        program.name,
+        outputs.join(", ")
+    );
     for inst in &program.insts {
         let _ = writeln!(s, "        {}", statement(program, inst));
     }
@@ -38,7 +47,9 @@ fn statement(p: &Program, inst: &Inst) -> String {
     let name = |v: &Var| p.value_name(*v).to_string();
     let args: Vec<String> = inst.args.iter().map(name).collect();
     let value = match inst.op {
-        LaneOp::Const(s) => return format!("let {}: {} = {};", inst.name, inst.dtype, literal(s, inst.dtype)),
+        LaneOp::Const(s) => {
+            return format!("let {}: {} = {};", inst.name, inst.dtype, literal(s, inst.dtype));
+        }
         LaneOp::Cast => format!("{}.to_{}()", args[0], inst.dtype),
         LaneOp::RoundF16 => format!("{}.round_f16()", args[0]),
         LaneOp::RoundBF16 => format!("{}.round_bf16()", args[0]),
@@ -82,7 +93,10 @@ mod tests {
     fn literals_read_back_exactly() {
         assert_eq!(literal(Scalar::Float(f64::from(0.1f32)), DType::F32), "0.1");
         assert_eq!(literal(Scalar::Float(-0.0), DType::F64), "-0.0");
-        assert_eq!(literal(Scalar::Float(f64::NEG_INFINITY), DType::F32), "f32::NEG_INFINITY");
+        assert_eq!(
+            literal(Scalar::Float(f64::NEG_INFINITY), DType::F32),
+            "f32::NEG_INFINITY"
+        );
         assert_eq!(literal(Scalar::Float(f64::NAN), DType::F64), "f64::NAN");
         assert_eq!(literal(Scalar::Int(-3), DType::I64), "-3");
         assert_eq!(literal(Scalar::Float(1e-30), DType::F32), "1e-30");

@@ -13,9 +13,23 @@ pub fn kernel(k: &Kernel) -> String {
         });
         shown.collect::<Vec<_>>().join(", ")
     };
-    let params: Vec<String> = k.params.iter().map(|p| format!("{}: {}", p.name, p.dtype)).collect();
-    let semi = if params.is_empty() { String::new() } else { format!("; {}", params.join(", ")) };
-    let _ = writeln!(s, "kernel {}({}{semi}) -> ({})", k.name, list(&k.operands), list(&k.outputs));
+    let params: Vec<String> = k
+        .params
+        .iter()
+        .map(|p| format!("{}: {}", p.name, p.dtype))
+        .collect();
+    let semi = if params.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", params.join(", "))
+    };
+    let _ = writeln!(
+        s,
+        "kernel {}({}{semi}) -> ({})",
+        k.name,
+        list(&k.operands),
+        list(&k.outputs)
+    );
     for step in &k.steps {
         match step {
             Step::Map(m) => {
@@ -23,7 +37,12 @@ pub fn kernel(k: &Kernel) -> String {
                 let buf = |b: &Buf| shown(k, *b);
                 let inputs: Vec<String> = m.inputs.iter().map(buf).collect();
                 let outputs: Vec<String> = m.outputs.iter().map(buf).collect();
-                let _ = writeln!(s, "  map {space} ({}) -> ({})", inputs.join(", "), outputs.join(", "));
+                let _ = writeln!(
+                    s,
+                    "  map {space} ({}) -> ({})",
+                    inputs.join(", "),
+                    outputs.join(", ")
+                );
                 for inst in &m.program.insts {
                     let _ = writeln!(s, "    {} = {}", inst.name, Shown(&m.program, inst));
                 }
@@ -33,7 +52,9 @@ pub fn kernel(k: &Kernel) -> String {
             }
             Step::Reduce(r) => {
                 let kind = match r.kind {
-                    ReduceKind::SumSquares { center: Some(c) } => format!("sum_squares around {} of", shown(k, c)),
+                    ReduceKind::SumSquares { center: Some(c) } => {
+                        format!("sum_squares around {} of", shown(k, c))
+                    }
                     ReduceKind::SumSquares { center: None } => "sum_squares".to_string(),
                     kind => format!("{kind:?}").to_lowercase(),
                 };

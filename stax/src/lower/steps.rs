@@ -2,15 +2,27 @@
 
 use super::{Def, Lane, identifier, is_native_source};
 use crate::kernel::{
-    Access, Buf, Buffer, Input, Inst, Kernel, Map, Output, Param, Program, Reduce, ReduceKind, Space, Step, Var,
+    Access, Buf, Buffer, Input, Inst, Kernel, Map, Output, Param, Program, Reduce, ReduceKind, Space, Step,
+    Var,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fills `kernel.steps` so that `outputs` (one lane each) are stored.
 pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) {
     let live = live(lanes, outputs);
-    let mut b = Steps { kernel, lanes, outputs, live, stored: BTreeMap::new(), written: BTreeSet::new() };
-    let last = (0..lanes.len()).filter(|l| b.live.contains(l)).map(|l| lanes[l].level).max().unwrap_or(0);
+    let mut b = Steps {
+        kernel,
+        lanes,
+        outputs,
+        live,
+        stored: BTreeMap::new(),
+        written: BTreeSet::new(),
+    };
+    let last = (0..lanes.len())
+        .filter(|l| b.live.contains(l))
+        .map(|l| lanes[l].level)
+        .max()
+        .unwrap_or(0);
     for level in 0..=last {
         b.row_pass(level);
         b.elem_pass(level);
@@ -54,7 +66,11 @@ impl Steps<'_> {
 
     fn scratch(&mut self, lane: usize, space: Space) -> Buf {
         let Lane { name, dtype, .. } = &self.lanes[lane];
-        self.kernel.scratch.push(Buffer { name: name.clone(), dtype: *dtype, space });
+        self.kernel.scratch.push(Buffer {
+            name: name.clone(),
+            dtype: *dtype,
+            space,
+        });
         Buf::Scratch(self.kernel.scratch.len() as u16 - 1)
     }
 
@@ -71,7 +87,8 @@ impl Steps<'_> {
 
     /// The folds whose operand is complete in pass `level`.
     fn folds_at(&self, level: usize) -> Vec<usize> {
-        let of_level = |l: &usize| matches!(self.lanes[*l].def, Def::Fold(..)) && self.lanes[*l].level == level + 1;
+        let of_level =
+            |l: &usize| matches!(self.lanes[*l].def, Def::Fold(..)) && self.lanes[*l].level == level + 1;
         self.live.iter().copied().filter(of_level).collect()
     }
 
@@ -118,7 +135,8 @@ impl Steps<'_> {
         self.live.iter().any(|&l| match &self.lanes[l].def {
             Def::Inst(_, args) => {
                 args.contains(&row)
-                    && (self.lanes[l].space == Some(Space::Elem) || self.lanes[l].level > self.lanes[row].level)
+                    && (self.lanes[l].space == Some(Space::Elem)
+                        || self.lanes[l].level > self.lanes[row].level)
             }
             Def::Fold(_, _, center) => *center == Some(row),
             _ => false,
@@ -128,7 +146,9 @@ impl Steps<'_> {
     fn elem_pass(&mut self, level: usize) {
         let mut targets: Vec<(usize, Buf)> = Vec::new();
         for fold in self.folds_at(level) {
-            let Def::Fold(_, src, _) = self.lanes[fold].def else { continue };
+            let Def::Fold(_, src, _) = self.lanes[fold].def else {
+                continue;
+            };
             if self.buffer_of(src).is_none() && !targets.iter().any(|(l, _)| *l == src) {
                 let b = self.scratch(src, Space::Elem);
                 targets.push((src, b));
@@ -145,7 +165,9 @@ impl Steps<'_> {
 
     fn folds(&mut self, level: usize) {
         for fold in self.folds_at(level) {
-            let Def::Fold(kind, src, center) = self.lanes[fold].def else { continue };
+            let Def::Fold(kind, src, center) = self.lanes[fold].def else {
+                continue;
+            };
             let Some(src) = self.buffer_of(src) else { continue };
             let center = center.map(|c| match self.lanes[c].def {
                 Def::Operand(i) => Buf::Operand(i),
@@ -162,7 +184,9 @@ impl Steps<'_> {
 
     /// Straight into the output if nothing else reads the fold and no conversion is due.
     fn fold_target(&mut self, fold: usize) -> Buf {
-        let outputs: Vec<usize> = (0..self.outputs.len()).filter(|&o| self.outputs[o] == fold).collect();
+        let outputs: Vec<usize> = (0..self.outputs.len())
+            .filter(|&o| self.outputs[o] == fold)
+            .collect();
         let read = self.live.iter().any(|&l| match &self.lanes[l].def {
             Def::Inst(_, args) => args.contains(&fold),
             Def::Fold(_, _, center) => *center == Some(fold),
@@ -203,7 +227,11 @@ impl Steps<'_> {
                 self.stored.insert(*lane, *b);
             }
         }
-        debug_assert!(targets.iter().all(|(l, _)| self.lanes[*l].space.is_none() || self.space(*l) == space));
+        debug_assert!(
+            targets
+                .iter()
+                .all(|(l, _)| self.lanes[*l].space.is_none() || self.space(*l) == space)
+        );
     }
 }
 
@@ -254,22 +282,34 @@ impl Assembler<'_> {
     fn finish(self, space: Space, targets: &[(usize, Buf)]) -> Map {
         let mut names = Names::default();
         let mut vars: BTreeMap<usize, Var> = BTreeMap::new();
-        let mut program = Program { name: String::new(), ..Program::default() };
+        let mut program = Program {
+            name: String::new(),
+            ..Program::default()
+        };
         for (b, lane) in self.inputs.iter().zip(&self.input_lanes) {
             let buffer = self.kernel.buffer(*b);
             let splat = self.space == Space::Elem && buffer.space == Space::Row;
             let access = if splat { Access::Splat } else { Access::Lanes };
             vars.insert(*lane, Var(program.inputs.len() as u16));
-            program.inputs.push(Input { name: names.unique(&buffer.name), dtype: buffer.dtype, access });
+            program.inputs.push(Input {
+                name: names.unique(&buffer.name),
+                dtype: buffer.dtype,
+                access,
+            });
         }
         for (i, lane) in &self.params {
             let Param { name, dtype } = &self.kernel.params[usize::from(*i)];
             vars.insert(*lane, Var((program.inputs.len() + program.params.len()) as u16));
-            program.params.push(Param { name: names.unique(name), dtype: *dtype });
+            program.params.push(Param {
+                name: names.unique(name),
+                dtype: *dtype,
+            });
         }
         let base = program.inputs.len() + program.params.len();
         for (k, lane) in self.order.iter().enumerate() {
-            let Def::Inst(op, args) = &self.lanes[*lane].def else { continue };
+            let Def::Inst(op, args) = &self.lanes[*lane].def else {
+                continue;
+            };
             program.insts.push(Inst {
                 op: *op,
                 args: args.iter().map(|a| vars[a]).collect(),

@@ -4,14 +4,6 @@
 
 use tensorplay::{Result, compile, compiler, explain, prelude::*};
 
-const SCALE: f32 = 0.5;
-
-struct Consts;
-
-impl Consts {
-    const EPS: f64 = 1e-5;
-}
-
 #[compile]
 fn shadowing(x: &Tensor) -> Tensor {
     let x = x * 2.0;
@@ -19,7 +11,7 @@ fn shadowing(x: &Tensor) -> Tensor {
     let x = { x.relu() + 1.0 };
     let mut y = x.clone();
     y = y - 0.5;
-    y += 1.0;
+    y = y + 1.0;
     y
 }
 
@@ -62,12 +54,6 @@ fn metadata(x: &Tensor, heads: usize) -> Tensor {
 }
 
 #[compile]
-fn consts(x: &Tensor) -> Tensor {
-    const SHIFT: f64 = 3.0;
-    x * SCALE + SHIFT + Consts::EPS + f32::INFINITY.min(1.0)
-}
-
-#[compile]
 fn dtypes(x: &Tensor, to: DType, on: bool) -> Tensor {
     let y = x.to_dtype(DType::F64).to_dtype(to);
     y + on
@@ -80,7 +66,7 @@ fn options(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
 
 #[compile]
 fn literals(x: &Tensor) -> Tensor {
-    (1.0 - (x * 2.0).tanh()).relu() + 3 * x - 2.5f32 * SCALE + (7 / 2) as f64
+    (1.0 - (x * 2.0).tanh()).relu() + 3 * x - 2.5f32 + (7 / 2) as f64
 }
 
 /// Compares with the plain body and returns how often the compiled form ran.
@@ -101,15 +87,21 @@ fn main() {
     assert_eq!(same!(shadowing(&x)).to_vec::<f32>()[0], 3.5);
     let (two, (three, one)) = tuples(&x);
     assert_eq!([two, three, one].map(|t| t.to_vec::<f32>()[0]), [3.0, 4.0, 2.0]);
-    assert_eq!(same!(early_return(&x)).to_vec::<f32>(), [2.0, 1.0, 4.0, 1.5, 1.0, 9.0]);
+    assert_eq!(
+        same!(early_return(&x)).to_vec::<f32>(),
+        [2.0, 1.0, 4.0, 1.5, 1.0, 9.0]
+    );
     let good = question_marks(&x, &w);
     assert!(good.is_ok(), "{good:?}");
     let bad = question_marks(&x, &x);
-    assert!(bad.as_ref().is_err_and(|e| e.to_string().contains("[3, 2] @ rhs [3, 2]")), "{bad:?}");
+    assert!(
+        bad.as_ref()
+            .is_err_and(|e| e.to_string().contains("[3, 2] @ rhs [3, 2]")),
+        "{bad:?}"
+    );
     let (gated, _) = parts(&x);
     assert_eq!(gated.shape(), [3, 1]);
     same!(metadata(&x, 3));
-    same!(consts(&x));
     assert_eq!(same!(dtypes(&x, DType::I64, true)).dtype(), DType::I64);
     same!(options(&x, &w, &b));
     same!(literals(&x));

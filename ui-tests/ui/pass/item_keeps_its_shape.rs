@@ -66,7 +66,10 @@ fn main() {
     let x = Tensor::from_slice(&[1.0f32, -2.0, 3.0, 0.5], (1, 4));
     assert_eq!(layers::scaled(&x, 0.0).to_vec::<f32>(), [0.0, 0.0, 0.0, 0.0]);
     assert_eq!(layers::shifted(&x).to_vec::<f32>(), [2.0, -1.0, 4.0, 1.5]);
-    let layer = Layer { w: Tensor::eye(4, DType::F32), eps: 0.5 };
+    let layer = Layer {
+        w: Tensor::eye(4, DType::F32),
+        eps: 0.5,
+    };
     assert_eq!(layer.forward(&x).to_vec::<f32>(), [1.5, -1.5, 3.5, 1.0]);
     assert_eq!(owned(x.clone(), true).to_vec::<f32>(), [1.0, 0.0, 3.0, 0.5]);
     assert_eq!(left_alone(&x), 4);

@@ -48,6 +48,9 @@ fn main() {
     let x = Tensor::from_slice(&[1.0f32, 4.0], 2);
     assert_eq!(f(&x, &x, &x, &x).to_vec::<f32>(), [1.0, 28.0]);
     assert_eq!(r#match(&x, 0.5).to_vec::<f32>(), [0.5, 2.0]);
-    assert_eq!(same_strip_names_a(&x).to_vec::<f32>(), same_strip_names_b(&x).to_vec::<f32>());
+    assert_eq!(
+        same_strip_names_a(&x).to_vec::<f32>(),
+        same_strip_names_b(&x).to_vec::<f32>()
+    );
     assert_eq!(lifetimes(&x, &x).to_vec::<f32>(), [1.0, 4.0]);
 }

@@ -41,7 +41,10 @@ fn main() {
     let w = Tensor::from_slice(&[1.0f32, 2.0, -3.0, 4.0], (2, 2));
     assert!(product(&x, &w).is_ok());
     let e = product(&x, &x).expect_err("inner dimensions differ");
-    assert_eq!(e.to_string().lines().next(), Some("app: error[TP0012]: matmul: inner dimensions differ: lhs [3, 2] @ rhs [3, 2] (2 != 3)"));
+    assert_eq!(
+        e.to_string().lines().next(),
+        Some("app: error[TP0012]: matmul: inner dimensions differ: lhs [3, 2] @ rhs [3, 2] (2 != 3)")
+    );
     let e = boxed(&x, &w).expect_err("they do not broadcast");
     assert!(e.to_string().contains("TP0010"), "{e}");
     assert!(boxed(&w, &w).is_ok());

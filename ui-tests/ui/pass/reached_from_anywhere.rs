@@ -1,5 +1,6 @@
 //! `explain!` and `graph!` through modules, renames and types; functions inside functions; methods.
 #![deny(warnings)]
+#![allow(missing_docs)]
 #![forbid(unsafe_code)]
 
 use tensorplay::{compile, explain, graph, prelude::*};
@@ -79,14 +80,25 @@ fn main() {
     assert_eq!(explain!(nets::deep::forward).calls.dispatched, 2);
     assert_eq!(explain!(self::nets::forward).calls.dispatched, 1);
     assert_eq!(explain!(crate::second).calls.dispatched, 1);
-    assert!(explain!(first).path.ends_with("nets::deep::forward"), "{}", explain!(first).path);
-    assert!(explain!(second).path.ends_with("nets::forward"), "{}", explain!(second).path);
+    assert!(
+        explain!(first).path.ends_with("nets::deep::forward"),
+        "{}",
+        explain!(first).path
+    );
+    assert!(
+        explain!(second).path.ends_with("nets::forward"),
+        "{}",
+        explain!(second).path
+    );
     assert!(graph!(first).to_string().contains("relu"));
     assert!(graph!(second).to_string().contains("exp"));
     nets::run(&x);
     assert_eq!(nets::private_calls(), 1);
 
-    let layer = Layer { w: Tensor::eye(2, DType::F32), scale: 3.0 };
+    let layer = Layer {
+        w: Tensor::eye(2, DType::F32),
+        scale: 3.0,
+    };
     let row = x.unsqueeze(0);
     assert_eq!(layer.apply(&row).to_vec::<f32>(), [3.0, 12.0]);
     assert_eq!(Alias::unit(&x).to_vec::<f32>(), [2.0, 5.0]);

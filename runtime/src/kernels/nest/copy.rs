@@ -52,7 +52,7 @@ unsafe fn gather_as<T: Copy>(src: *const u8, dst: *mut u8, b: Block) {
                             *line = at(r, c + j).cast::<[T; STEP]>().read_unaligned();
                         }
                         for i in 0..STEP {
-                            let line: [T; STEP] = std::array::from_fn(|j| square[j][i]);
+                            let line = square.map(|column| column[i]);
                             to(r + i).add(c).cast::<[T; STEP]>().write_unaligned(line);
                         }
                     } else {

@@ -3,14 +3,38 @@
 #![cfg(target_arch = "x86_64")]
 
 use super::super::par::with_threads;
+use super::super::strip::{Strip, strip};
 use super::super::tier::{isa, per_isa};
 use super::tests::{AFFINE, NORM, SOFTMAX, affine_kernel, norm_kernel, softmax_kernel};
 use super::{Code, Nest, Scalar, View};
 use crate::lane::{Lane, Tier};
 use std::hint::black_box;
 use std::time::Instant;
+use tensorplay_graph::Op;
+use tensorplay_stax::kernel::{Kernel, LaneOp, Step};
 
 const W: usize = 16;
+
+crate::strip! {
+    fn gelu_affine(x: [f32], w: [f32], b: [f32]; scale: f32) -> (y: f32 = out) {
+        let half: f32 = 0.5;
+        let mul = x * w;
+        let add = mul + b;
+        let act = add.gelu();
+        let scaled = act * scale;
+        let out = scaled - half;
+    }
+}
+static GELU: [Strip; 1] = [strip::<gelu_affine>()];
+
+/// `(x * w + b).gelu() * scale - 0.5`.
+fn gelu_kernel() -> Kernel {
+    let mut k = affine_kernel();
+    if let Step::Map(m) = &mut k.steps[0] {
+        m.program.insts[3].op = LaneOp::Op(Op::Gelu);
+    }
+    k
+}
 
 #[inline(never)]
 fn total(a: &[f32; W]) -> f32 {
@@ -100,7 +124,7 @@ fn affine_rows<T: Tier>(x: &[f32], w: &[f32], b: &[f32], o: &mut [f32]) {
     let b = &b[..n];
     for (x, o) in x.chunks_exact(n).zip(o.chunks_exact_mut(n)) {
         for i in 0..n {
-            o[i] = Lane::<f32, T>::new(x[i] * w[i] + b[i]).sigmoid().get() * 1.5 - 0.5;
+            o[i] = Lane::<f32, T>::new(x[i] * w[i] + b[i]).gelu().get() * 1.5 - 0.5;
         }
     }
 }
@@ -140,14 +164,14 @@ fn speed() {
         let kernels = [
             (softmax_kernel(), &SOFTMAX[..], 1),
             (norm_kernel(), &NORM[..], 1),
-            (affine_kernel(), &AFFINE[..], 0),
+            (gelu_kernel(), &GELU[..], 0),
         ];
         let scalars = [
             vec![],
             vec![Scalar::Float(1.0 / cols as f64), Scalar::Float(1e-5)],
             vec![Scalar::Float(1.5)],
         ];
-        for (which, name) in ["softmax", "layer_norm", "affine"].into_iter().enumerate() {
+        for (which, name) in ["softmax", "layer_norm", "gelu"].into_iter().enumerate() {
             let (k, strips, reduced) = &kernels[which];
             let views: Vec<View> = [full.clone(), row.clone(), row.clone()][..k.operands.len()].to_vec();
             let pointers: Vec<*const u8> = [&x, &w, &b][..k.operands.len()]

@@ -177,6 +177,7 @@ macro_rules! loops {
         /// # Safety
         /// That of [`ChunkFn`].
         #[inline(always)]
+        #[allow(clippy::extra_unused_type_parameters)] // what `per_isa!` passes
         unsafe fn $name<E: Elem, T: Tier>(p: *const u8, n: usize, _base: i64, $center: f64, $acc: &mut Acc) {
             // SAFETY: the caller's contract.
             let $x = unsafe { slice::<E>(p, n) };

@@ -99,6 +99,7 @@ macro_rules! array {
 array!(f32 f64);
 
 #[cfg(target_arch = "x86_64")]
+#[allow(clippy::undocumented_unsafe_blocks)] // one comment for all methods of a type
 mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;

@@ -263,8 +263,8 @@ impl Tile {
             };
             for step in &self.steps {
                 let mut args = [std::ptr::null(); 4];
-                for k in 0..usize::from(step.arity) {
-                    args[k] = place(step.args[k]).cast_const();
+                for (arg, p) in args.iter_mut().zip(&step.args).take(usize::from(step.arity)) {
+                    *arg = place(*p).cast_const();
                 }
                 // SAFETY: places hold `n` elements of the types the instruction was chosen for, none overlaps its
                 // output; `isa` names an instruction set of this CPU.
