@@ -2,6 +2,7 @@
 //!
 //! Every test has functions of its own, because counts belong to a function.
 #![deny(warnings)]
+#![allow(clippy::needless_question_mark, reason = "compiled bodies spell out each fallible step")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;

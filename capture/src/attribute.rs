@@ -208,9 +208,12 @@ impl Options {
             (Takes::DTypes, Written::List(l)) => self.dtypes = Some(dtypes(l, at)?),
             (Takes::DTypes, _) => return Err(wrong(at, "a list of float dtypes")),
             (Takes::Specs, Written::List(l)) => {
-                let specs = named_specs(l, at)?;
+                let (specs, errors) = named_specs(l, at);
                 if name == "spec" {
                     self.specs = specs;
+                }
+                if !errors.is_empty() {
+                    return Err(errors);
                 }
             }
             (Takes::Specs, _) => return Err(wrong(at, "a list of specs")),
@@ -316,7 +319,9 @@ fn dtypes(list: TokenStream, at: &TokenStream) -> Result<Vec<DType>, Vec<Diagnos
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }
 
-fn named_specs(list: TokenStream, at: &TokenStream) -> Result<Vec<NamedSpec>, Vec<Diagnostic>> {
+/// The good entries, and what is wrong with the others. A parameter keeps its entry without the spec, so that the
+/// body is read as if it had none.
+fn named_specs(list: TokenStream, at: &TokenStream) -> (Vec<NamedSpec>, Vec<Diagnostic>) {
     let mut out: Vec<NamedSpec> = Vec::new();
     let mut errors = Vec::new();
     let items = split(list);
@@ -342,15 +347,20 @@ fn named_specs(list: TokenStream, at: &TokenStream) -> Result<Vec<NamedSpec>, Ve
             continue;
         }
         let mut specs = Vec::new();
-        for part in leaves(value, name == "return") {
+        let parts = leaves(value, name == "return");
+        let wanted = parts.len();
+        for part in parts {
             match Spec::parse(part) {
                 Ok(s) => specs.push(s),
                 Err(e) => errors.push(e),
             }
         }
-        out.push(NamedSpec { name, specs });
+        // the number of returned specs is not to be checked without those that are wrong
+        if name != "return" || specs.len() == wanted {
+            out.push(NamedSpec { name, specs });
+        }
     }
-    if errors.is_empty() { Ok(out) } else { Err(errors) }
+    (out, errors)
 }
 
 /// The specs of a returned tuple, in order.

@@ -9,7 +9,10 @@ use crate::walk::{Walk, Walked};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::rc::Rc;
-use syn::{Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, Safety, Signature};
+use syn::{
+    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, ReturnType, Safety,
+    Signature,
+};
 use tensorplay_graph::{DType, GraphModule};
 
 /// A captured function.
@@ -89,7 +92,10 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
             if diagnostics.is_empty() && !options.disable {
                 let at = &function.sig.ident;
                 let message = "this function could not be captured";
-                diagnostics.push(Diagnostic::new(code::STATEMENT, at, message));
+                diagnostics.push(
+                    Diagnostic::new(code::STATEMENT, at, message)
+                        .help("`#[compile(disable)]` leaves the function alone"),
+                );
             }
             Err(Failure {
                 item: function.into_token_stream(),
@@ -279,10 +285,17 @@ fn capture(
 ) -> Option<Parts> {
     check_kind(f, errors);
     let sig = &f.sig;
+    // a type that names a type parameter is reported at the parameter
+    let generic = |ty: &syn::Type| {
+        let tokens = ty.to_token_stream();
+        sig.generics.type_params().any(|p| mentions(tokens.clone(), &p.ident))
+    };
     let returns = match Returns::parse(&sig.output, sig) {
         Ok(r) => Some(r),
         Err(d) => {
-            errors.push(d);
+            if !matches!(&sig.output, ReturnType::Type(_, ty) if generic(ty)) {
+                errors.push(d);
+            }
             None
         }
     };
@@ -310,10 +323,10 @@ fn capture(
         let param = match Param::parse(typed) {
             Ok(p) => p,
             Err(d) => {
-                errors.push(d);
-                if let Some(n) = name_of(typed) {
-                    walk.bind_unknown(&n);
+                if !generic(&typed.ty) {
+                    errors.push(d);
                 }
+                walk.unknown_pattern(&typed.pat);
                 continue;
             }
         };
@@ -410,6 +423,15 @@ fn check_dtype(spec: &Spec, dtypes: Option<&[DType]>, errors: &Diagnostics) {
             )),
         );
     }
+}
+
+fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
+    use proc_macro2::TokenTree;
+    tokens.into_iter().any(|t| match t {
+        TokenTree::Ident(i) => i == *name,
+        TokenTree::Group(g) => mentions(g.stream(), name),
+        _ => false,
+    })
 }
 
 fn name_of(t: &syn::PatType) -> Option<String> {

@@ -69,4 +69,15 @@ impl Kind {
             Kind::Unknown => "unknown",
         }
     }
+
+    /// What to write where one tensor or number is wanted; `otherwise` if it is one of the two.
+    pub fn instead(&self, otherwise: &'static str) -> &'static str {
+        match self {
+            Kind::Try(_) => "add `?`",
+            Kind::List(l) if !l.is_empty() => "pass one part of it, as in pair.0",
+            Kind::Pieces(_) => "pass one of them, as in pieces[0]",
+            Kind::Some(_) => "remove `Some(..)`",
+            _ => otherwise,
+        }
+    }
 }

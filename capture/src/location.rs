@@ -31,6 +31,8 @@ pub fn source_file(span: Span) -> String {
     let file = file(span);
     let relative = !file.starts_with('/') && !file.contains(':') && !file.starts_with('\\');
     match file.rfind("/src/") {
+        // tokens that a macro or a test parsed from text have no file
+        _ if file.starts_with('<') => String::new(),
         _ if relative => file,
         Some(at) => file[at + 1..].to_string(),
         None => file.rsplit(['/', '\\']).next().unwrap_or_default().to_string(),

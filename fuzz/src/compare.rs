@@ -1,8 +1,9 @@
 //! Results against the reference, and against each other.
 
-use crate::case::{bits_of, float_of};
+use crate::case::float_of;
 use crate::reference::Array;
 use crate::reference::cell::{Cell, ulp};
+use crate::tensors::bits_of;
 use tensorplay::Tensor;
 use tensorplay_graph::DType;
 

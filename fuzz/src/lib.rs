@@ -5,7 +5,7 @@
 //! Method: [`generate`] makes well-typed random programs from a seed. Each runs as a whole graph on the tile VM, op by
 //! op through eager calls, and in [`reference`], an interpreter of naive loops that shares no code with the
 //! product and carries an error bound with every element ([`compare`]). [`program`] prints the same programs as
-//! Rust functions, whose emitted kernels are held against their eager bodies. [`shrink`] makes a failure small.
+//! Rust functions; [`serve`] holds their emitted kernels against their eager bodies. [`shrink`] makes a failure small.
 //!
 //! Invariants: everything follows from the seed; exact operations are compared bit for bit.
 
@@ -20,6 +20,8 @@ pub mod reference;
 pub mod report;
 pub mod rng;
 pub mod run;
+pub mod serve;
 pub mod shrink;
+pub mod tensors;
 
 pub use case::Case;

@@ -1,7 +1,7 @@
 //! `cargo run -p tensorplay-fuzz -- --graphs N --seed S` or `--programs N --seed S`.
 
 use std::process::ExitCode;
-use tensorplay_fuzz::{check, program, run};
+use tensorplay_fuzz::{check, run, serve};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         failures += run::graphs(seed, n, number("--show").unwrap_or(40) as usize);
     }
     if let Some(n) = number("--programs") {
-        failures += program::run(seed, n);
+        failures += serve::programs(seed, n);
     }
     if failures > 0 {
         ExitCode::FAILURE

@@ -1,12 +1,12 @@
 //! `explain!(p)` and `graph!(p)`: from a path to the compiled function behind it, by the path's shape.
 
 use crate::expand::private;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::{ExprPath, PathArguments};
 use tensorplay_capture::{Diagnostic, code};
 
-/// `private::what(function)`.
+/// `private::what(function)`. A free function's macro says where `private` is; a method's is under `::tensorplay`.
 pub fn function(what: &str, tokens: TokenStream) -> TokenStream {
     let path: ExprPath = match syn::parse2(tokens.clone()) {
         Ok(p) => p,
@@ -17,14 +17,13 @@ pub fn function(what: &str, tokens: TokenStream) -> TokenStream {
                 .to_compile_error();
         }
     };
-    let p = private(None);
     let what = format_ident!("{}", what);
-    let function = if through_type(&path) {
-        of_type(path)
+    if through_type(&path) {
+        let (p, function) = (private(None), of_type(path));
+        quote!(#p::#what(#function))
     } else {
-        of_macro(path)
-    };
-    quote!(#p::#what(#function))
+        of_macro(&what, path)
+    }
 }
 
 /// Whether the last but one segment is a type: it begins in upper case.
@@ -44,11 +43,11 @@ fn of_type(mut path: ExprPath) -> TokenStream {
     quote!(#path())
 }
 
-fn of_macro(path: ExprPath) -> TokenStream {
+fn of_macro(what: &Ident, path: ExprPath) -> TokenStream {
     let mut name = path.path.clone();
     for s in &mut name.segments {
         s.arguments = PathArguments::None;
     }
     let path = path.into_token_stream();
-    quote!(#name!{ @meta #path })
+    quote!(#name!{ @#what #path })
 }

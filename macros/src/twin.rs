@@ -60,7 +60,8 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
     }
     let unique = format_ident!("__tp_x_{}_{}", name, format!("{:016x}", hash(name)));
     let p = in_macro(p);
-    let dummies = (0..arity).map(|_| quote!(#p::dummy()));
+    let dummies: Vec<TokenStream> = (0..arity).map(|_| quote!(#p::dummy())).collect();
+    let dummies = quote!(#(#dummies),*);
     let public = matches!(item.vis, Visibility::Public(_));
     let (export, vis) = if public {
         (quote!(#[macro_export]), quote!(pub))
@@ -72,7 +73,8 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
         #[allow(unused_macros, non_local_definitions)]
         #export
         macro_rules! #unique {
-            (@meta $($p:tt)*) => { #p::probe(|| { let _ = $($p)*(#(#dummies),*); }) };
+            (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
+            (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
         }
         #[doc(hidden)]
         #[allow(unused_imports)]

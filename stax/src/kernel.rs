@@ -13,7 +13,9 @@
 //! * steps run in order; a step reads only operands and buffers that earlier steps wrote;
 //! * a `Map` in row space reads row buffers only; one in element space reads row buffers as
 //!   [`Access::Splat`];
-//! * every buffer is written exactly once, and no `Map` reads a buffer that it writes;
+//! * every buffer is written exactly once, and no `Map` reads a buffer that it writes, but for updates: an output
+//!   may also hold, until the last element pass, a value of its own type that folds and that pass read. The
+//!   `Map` that replaces it has that buffer as its last input ([`Access::Update`]) and as its first output;
 //! * a `Reduce` source is never f16, bf16 (a `Map` converts it before), and its destination is a row buffer;
 //! * program values have a compute type ([`DType::compute`]): f16 and bf16 exist in buffers only.
 
@@ -67,6 +69,8 @@ pub enum Access {
     Lanes,
     /// One value for all lanes of the call (a row buffer read in element space).
     Splat,
+    /// One value a lane, of the buffer that the program's first output replaces. Only the last input has it.
+    Update,
 }
 
 /// A value of a program: inputs come first, then params, then one value an instruction.
@@ -140,6 +144,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether the first output replaces the last input, lane by lane.
+    pub fn updates(&self) -> bool {
+        self.inputs.last().is_some_and(|i| i.access == Access::Update)
+    }
+
     /// The compute type of a value.
     pub fn dtype(&self, v: Var) -> DType {
         let (i, n, p) = (usize::from(v.0), self.inputs.len(), self.params.len());
@@ -211,7 +220,7 @@ pub enum ReduceKind {
 pub struct Reduce {
     /// The fold.
     pub kind: ReduceKind,
-    /// An element buffer: an operand or scratch.
+    /// An element buffer: an operand, scratch, or an output that a later `Map` updates.
     pub src: Buf,
     /// A row buffer; its dtype is the result's.
     pub dst: Buf,

@@ -44,12 +44,8 @@ impl Walk {
             Kind::Unknown => None,
             other => {
                 let message = format!("expected a tensor or a number, this is {}", other.describe());
-                let d = Diagnostic::new(code::ARGUMENT_KIND, at, message);
-                self.fail(if matches!(other, Kind::Try(_)) {
-                    d.help("add `?`")
-                } else {
-                    d
-                });
+                let help = other.instead("pass a tensor or a number");
+                self.fail(Diagnostic::new(code::ARGUMENT_KIND, at, message).help(help));
                 None
             }
         }

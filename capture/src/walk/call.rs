@@ -91,11 +91,11 @@ impl Walk {
         );
         let unwraps =
             what == Kind::Try(Box::new(Kind::None)).describe() && (name == "unwrap" || name == "expect");
-        self.fail(if unwraps {
-            d.help("return a Result and write `?`, or call the operation without try_")
-        } else {
-            d
-        })
+        self.fail(d.help(match name.to_string().as_str() {
+            _ if unwraps => "return a Result and write `?`, or call the operation without try_",
+            "try_into" | "into_iter" | "iter" => "take the parts one by one, as in (p[0].clone(), p[1].clone())",
+            _ => "put the call outside of the compiled function",
+        }))
     }
 
     /// A method of a const is one of a number; a method of a field is one of a tensor if a tensor has it.
@@ -242,11 +242,10 @@ impl Walk {
                 c.args.iter().for_each(|a| {
                     self.expr(a);
                 });
-                return self.fail(Diagnostic::new(
-                    code::CALL,
-                    other,
-                    "this call cannot be captured yet",
-                ));
+                return self.fail(
+                    Diagnostic::new(code::CALL, other, "this call cannot be captured yet")
+                        .help("write its operations out, or pass its result as a parameter"),
+                );
             }
         };
         let args: Vec<&Expr> = c.args.iter().collect();
@@ -303,19 +302,17 @@ impl Walk {
         for a in args {
             self.expr(a);
         }
-        let d = unknown_method(name);
-        self.fail(if word == "from_slice" || word == "from_vec" {
-            d.help("make the tensor outside and pass it as a parameter")
-        } else {
-            d
-        })
+        self.fail(unknown_method(name))
     }
 
     fn refuse_call(&mut self, c: &ExprCall, path: &Path) -> Kind {
-        for a in &c.args {
-            self.expr(a);
-        }
         let shown = text(path.to_token_stream());
+        // what the call is given may be wrong as well, but a literal belongs to the call, and an error to its `Err`
+        if shown != "Err" {
+            for a in c.args.iter().filter(|a| !matches!(a, Expr::Lit(_))) {
+                self.expr(a);
+            }
+        }
         let message = format!("the call of `{shown}` cannot be captured yet");
         let d = Diagnostic::new(code::CALL, path, message);
         let constructor = path
@@ -323,8 +320,8 @@ impl Walk {
             .last()
             .is_some_and(|s| s.ident.to_string().starts_with(char::is_uppercase));
         self.fail(match shown.as_str() {
-            "Err" => d.help("a captured function fails through its operations"),
-            _ if constructor => d,
+            "Err" => d.help("a captured function fails through its operations; return the error outside of it"),
+            _ if constructor => d.help("use a tuple of tensors, and make the value outside of the function"),
             _ => d.help("write its operations out, or pass its result as a parameter"),
         })
     }
@@ -348,8 +345,14 @@ fn unknown_method(name: &Ident) -> Diagnostic {
     );
     let names = Op::ALL.iter().map(|op| op.name()).chain(METADATA.iter().copied());
     match nearest(&word, names) {
-        Some(n) if !LATER.contains(&word.as_str()) => d.help(format!("did you mean `{n}`?")),
-        _ => d,
+        _ if word == "from_slice" || word == "from_vec" => {
+            d.help("make the tensor outside and pass it as a parameter")
+        }
+        _ if LATER.contains(&word.as_str()) => {
+            d.help("call it outside of the compiled function; it is captured in a later version")
+        }
+        Some(n) => d.help(format!("did you mean `{n}`?")),
+        None => d.help("write it with operations, or call it outside of the compiled function"),
     }
 }
 

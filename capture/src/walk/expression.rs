@@ -95,11 +95,8 @@ impl Walk {
 
     /// Reports a construct that is not captured; the locals that it may change are unknown from here on.
     fn skip(&mut self, e: &Expr, at: TokenStream, what: &str) -> Kind {
-        self.fail(Diagnostic::new(
-            code::STATEMENT,
-            at,
-            format!("{what} cannot be captured yet"),
-        ));
+        let d = Diagnostic::new(code::STATEMENT, at, format!("{what} cannot be captured yet"));
+        self.fail(d.help(instead(e)));
         self.poison(e);
         Kind::Unknown
     }
@@ -144,11 +141,14 @@ impl Walk {
             if let Some(d) = dtype_variant(&p.path) {
                 return match d {
                     Ok(d) => Kind::Host(graph::Expr::Literal(Host::DType(d))),
-                    Err(name) => self.fail(Diagnostic::new(
-                        code::ARGUMENT_KIND,
-                        p,
-                        format!("DType has no variant `{name}`"),
-                    )),
+                    Err(name) => {
+                        let message = format!("`DType` has no variant `{name}`");
+                        let all: Vec<String> = DType::ALL.iter().map(|d| format!("{d:?}")).collect();
+                        self.fail(
+                            Diagnostic::new(code::ARGUMENT_KIND, p, message)
+                                .help(format!("the variants are {}", all.join(", "))),
+                        )
+                    }
                 };
             }
             if let Some(v) = infinity(&p.path) {
@@ -177,16 +177,17 @@ impl Walk {
                 syn::Member::Unnamed(i) if (i.index as usize) < kinds.len() => {
                     kinds[i.index as usize].clone()
                 }
-                _ => self.fail(Diagnostic::new(
-                    code::STATEMENT,
-                    f,
-                    "this field cannot be captured yet",
-                )),
+                _ => self.fail(
+                    Diagnostic::new(code::STATEMENT, f, "this field cannot be captured yet")
+                        .help("name a part that the tuple has, as in pair.0"),
+                ),
             },
             Kind::Unknown => Kind::Unknown,
             other => {
                 let message = format!("a field of {} cannot be captured yet", other.describe());
-                self.fail(Diagnostic::new(code::STATEMENT, f, message))
+                self.fail(
+                    Diagnostic::new(code::STATEMENT, f, message).help("pass its value as a parameter"),
+                )
             }
         }
     }
@@ -215,7 +216,9 @@ impl Walk {
         }
         if matches!(&*i.index, Expr::Range(_)) {
             let message = format!("a range of {} cannot be captured yet", base.describe());
-            return self.fail(Diagnostic::new(code::STATEMENT, i, message));
+            return self.fail(
+                Diagnostic::new(code::STATEMENT, i, message).help("write narrow(..) or slice(..) of a tensor"),
+            );
         }
         let at = i.index.to_token_stream();
         let index = self.expr(&i.index);
@@ -236,7 +239,10 @@ impl Walk {
             Kind::Unknown => Kind::Unknown,
             other => {
                 let message = format!("an index of {} cannot be captured yet", other.describe());
-                self.fail(Diagnostic::new(code::STATEMENT, i, message))
+                self.fail(
+                    Diagnostic::new(code::STATEMENT, i, message)
+                        .help("write select(..) or narrow(..) of a tensor"),
+                )
             }
         }
     }
@@ -257,11 +263,12 @@ impl Walk {
     }
 
     fn out_of_range(&self, n: usize, len: usize, at: &TokenStream) -> Kind {
-        self.fail(Diagnostic::new(
-            Code::BOUNDS,
-            at,
-            format!("index {n} is out of range for {len} elements"),
-        ))
+        let message = format!("index {n} is out of range for {len} elements");
+        self.fail(Diagnostic::new(Code::BOUNDS, at, message).help(match len {
+            0 => "there is nothing to index".to_string(),
+            1 => "the only index is 0".to_string(),
+            n => format!("valid indices are 0..={}", n - 1),
+        }))
     }
 
     /// One result of `chunk` or `split`; an open list grows to what is used.
@@ -291,11 +298,10 @@ impl Walk {
         };
         match self.known_index(&len, &at) {
             Some(n) if n <= 64 => Kind::List(vec![element; n]),
-            Some(_) => self.fail(Diagnostic::new(
-                code::STATEMENT,
-                r,
-                "an array this long cannot be captured yet",
-            )),
+            Some(_) => self.fail(
+                Diagnostic::new(code::STATEMENT, r, "an array this long cannot be captured yet")
+                    .help("write 64 elements or fewer"),
+            ),
             None => Kind::Unknown,
         }
     }
@@ -306,6 +312,24 @@ impl Walk {
             Some(n) => graph::Expr::Cast(HostType::Usize, Box::new(graph::Expr::int(n as i64))),
             None => graph::Expr::Rank(v),
         }
+    }
+}
+
+/// What to write in place of a construct that is not captured.
+fn instead(e: &Expr) -> &'static str {
+    match e {
+        Expr::If(_) | Expr::Match(_) => {
+            "use `where_cond(..)` for a choice of values, or put the branch outside of the function; branches are captured in a later version"
+        }
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Break(_) | Expr::Continue(_) => {
+            "write the steps out, or put the loop outside of the function; loops are captured in a later version"
+        }
+        Expr::Closure(_) => "write its operations out where it is called",
+        Expr::Reference(_) => "assign a new value, as in `y = y.exp()`",
+        Expr::Range(_) => "write narrow(..) or slice(..) of a tensor",
+        Expr::Struct(_) => "use a tuple of tensors, and make the struct outside of the function",
+        Expr::Block(_) => "remove the label",
+        _ => "put it outside of the compiled function",
     }
 }
 

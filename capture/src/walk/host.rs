@@ -16,12 +16,22 @@ impl Walk {
     /// A host expression, unless it surely fails.
     pub(super) fn host(&mut self, e: Expr, at: &TokenStream) -> Kind {
         if let Err(HostError::Failed(message)) = e.eval(&TypeEnv(&self.builder.module.graph)) {
-            let code = if message.starts_with("dim ") {
-                Code::DIM_RANGE
-            } else {
-                code::HOST_FAILS
+            let (code, help) = match &e {
+                Expr::Dim(v, _) if message.starts_with("dim ") => {
+                    let rank = self.builder.ty(*v).shape.as_ref().map_or(0, Vec::len);
+                    let help = match rank {
+                        0 => "a scalar has no dims".to_string(),
+                        n => format!("valid dims are -{n}..={}", n - 1),
+                    };
+                    (Code::DIM_RANGE, help)
+                }
+                _ if message.ends_with("by zero") => (code::HOST_FAILS, "divide by another number".to_string()),
+                _ => {
+                    let help = "change the operands so that the result fits, or pass the number as a parameter";
+                    (code::HOST_FAILS, help.to_string())
+                }
             };
-            return self.fail(Diagnostic::new(code, at, message));
+            return self.fail(Diagnostic::new(code, at, message).help(help));
         }
         Kind::Host(e)
     }
@@ -34,20 +44,21 @@ impl Walk {
             }
             Lit::Int(i) => match i.base10_parse::<i64>() {
                 Ok(v) => Kind::Host(Expr::int(v)),
-                Err(_) => self.fail(Diagnostic::new(code::HOST, lit, "this integer does not fit i64")),
+                Err(_) => self.fail(too_large(lit.to_token_stream())),
             },
             Lit::Float(f) => self.float(f.base10_digits(), f.suffix(), lit),
-            other => self.fail(Diagnostic::new(
-                code::HOST,
-                other,
-                "this literal is not a number or a bool",
-            )),
+            other => self.fail(
+                Diagnostic::new(code::HOST, other, "this literal is not a number or a bool")
+                    .help("write a number, `true` or `false`"),
+            ),
         }
     }
 
     fn float(&mut self, digits: &str, suffix: &str, lit: &Lit) -> Kind {
         let Ok(v) = digits.parse::<f64>() else {
-            return self.fail(Diagnostic::new(code::HOST, lit, "this is not a float"));
+            return self.fail(
+                Diagnostic::new(code::HOST, lit, "this is not a float").help("write one as 1.0 or 1e-5"),
+            );
         };
         if suffix == "f32" {
             // the nearest f32 of the digits, not of their f64
@@ -61,7 +72,7 @@ impl Walk {
         match e {
             Expr::Literal(Host::Int(v)) => match v.checked_neg() {
                 Some(v) => Kind::Host(Expr::int(v)),
-                None => self.fail(Diagnostic::new(code::HOST, at, "this integer does not fit i64")),
+                None => self.fail(too_large(at.clone())),
             },
             Expr::Literal(Host::Float(v)) => Kind::Host(Expr::float(-v)),
             e => self.host(Expr::Unary(HostUnary::Neg, Box::new(e)), at),
@@ -171,6 +182,10 @@ impl Walk {
             }
         }
     }
+}
+
+fn too_large(at: TokenStream) -> Diagnostic {
+    Diagnostic::new(code::HOST, at, "this integer does not fit i64").help("write a float, as in 1e20")
 }
 
 /// Float literals are `f32` where rustc infers it: beside an `f32`.

@@ -11,7 +11,7 @@ mod statement;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::kind::{Kind, Place};
-use crate::location::{location, source_file, text};
+use crate::location::{line, location, source_file, text};
 use crate::parameter::{Param, ParamKind, Read};
 use crate::returns::{ReturnTree, Returns};
 use crate::scope::Scope;
@@ -207,11 +207,10 @@ impl Walk {
     /// An unknown result without any error would be a function that silently stays uncompiled.
     fn silent(&self, at: &TokenStream) {
         if self.errors.is_empty() {
-            self.fail(Diagnostic::new(
-                code::RETURNED,
-                at,
-                "this value could not be captured",
-            ));
+            self.fail(
+                Diagnostic::new(code::RETURNED, at, "this value could not be captured")
+                    .help("end the function with an operation on tensors"),
+            );
         }
     }
 
@@ -250,7 +249,14 @@ impl Walk {
                     tree.describe(),
                     kind.describe()
                 );
-                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message));
+                let help = match (&kind, tree) {
+                    (Kind::Host(_), ReturnTree::Tensor) => {
+                        "return a tensor, and compute the number outside of the function".to_string()
+                    }
+                    (Kind::List(l), _) if l.is_empty() => "end the function with its result".to_string(),
+                    _ => format!("return {}, or change the return type", tree.describe()),
+                };
+                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message).help(help));
                 false
             }
         }
@@ -287,14 +293,20 @@ impl Walk {
 
     /// Reports a broken rule at the arguments at fault.
     fn op_error(&self, e: &OpError, args: &[Arg], parts: &[TokenStream], whole: TokenStream) -> Kind {
-        let tokens = match e.args.as_slice() {
-            [i] if parts.get(*i).is_some_and(|p| !p.is_empty()) => parts[*i].clone(),
+        // of two operands that do not fit, the error is at the later one, and a note names the other
+        let at = e.args.iter().copied().max();
+        let tokens = match at.and_then(|i| parts.get(i)) {
+            Some(part) if !part.is_empty() => part.clone(),
             _ => whole,
         };
         let mut d = Diagnostic::from_op(e, tokens);
         for i in &e.args {
             if let (Some(Arg::Value(v)), Some(part)) = (args.get(*i), parts.get(*i)) {
-                d = d.note(self.describe_operand(*v, part));
+                let mut note = self.describe_operand(*v, part);
+                if Some(*i) != at {
+                    note.push_str(&format!(", on line {}", line(part.span())));
+                }
+                d = d.note(note);
             }
         }
         if let Some(help) = &e.help {
@@ -326,9 +338,9 @@ impl Walk {
                 let message = format!("expected a tensor, this is {}", other.describe());
                 let d = Diagnostic::new(code::ARGUMENT_KIND, at, message);
                 self.fail(match other {
-                    Kind::Try(_) => d.help("add `?`"),
                     Kind::Place(_) => d.help("pass the tensor as a parameter"),
-                    _ => d,
+                    Kind::Host(_) => d.help("make a tensor of it, as in Tensor::full((), 2.0, DType::F32)"),
+                    other => d.help(other.instead("pass a tensor")),
                 });
                 None
             }
@@ -343,7 +355,11 @@ impl Walk {
             Kind::Unknown => None,
             other => {
                 let message = format!("expected a number, this is {}", other.describe());
-                self.fail(Diagnostic::new(code::ARGUMENT_KIND, at, message));
+                let help = match other {
+                    Kind::Tensor(_) => "write a literal, or take the number as a parameter of the function",
+                    other => other.instead("pass a number"),
+                };
+                self.fail(Diagnostic::new(code::ARGUMENT_KIND, at, message).help(help));
                 None
             }
         }

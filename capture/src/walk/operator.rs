@@ -195,18 +195,16 @@ impl Walk {
                     tensorplay_graph::Expr::Unary(HostUnary::Not, Box::new(a)),
                     &e.to_token_stream(),
                 ),
-                Some(_) => self.fail(Diagnostic::new(
-                    code::HOST,
-                    e,
-                    "`!` of an integer cannot be captured yet",
-                )),
+                Some(_) => self.fail(
+                    Diagnostic::new(code::HOST, e, "`!` of an integer cannot be captured yet")
+                        .help("compute it outside and pass it in"),
+                ),
                 None => Kind::Unknown,
             },
-            (_, _) => self.fail(Diagnostic::new(
-                code::STATEMENT,
-                e,
-                "this operator cannot be captured yet",
-            )),
+            (_, _) => self.fail(
+                Diagnostic::new(code::STATEMENT, e, "this operator cannot be captured yet")
+                    .help("put it outside of the compiled function"),
+            ),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Walk {
     }
 
     /// Every name of a pattern is unknown.
-    pub(super) fn unknown_pattern(&mut self, pat: &Pat) {
+    pub(crate) fn unknown_pattern(&mut self, pat: &Pat) {
         struct Names<'a>(&'a mut Walk);
         impl<'ast> Visit<'ast> for Names<'_> {
             fn visit_pat_ident(&mut self, i: &'ast syn::PatIdent) {
@@ -73,11 +73,8 @@ impl Walk {
                 let name = p.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 self.name(&name, &kind);
                 if !self.scope.assign(&name, kind) {
-                    self.fail(Diagnostic::new(
-                        code::STATEMENT,
-                        place,
-                        format!("`{name}` is not a local: an assignment to it cannot be captured yet"),
-                    ));
+                    let message = format!("`{name}` is not a local: an assignment to it cannot be captured yet");
+                    self.fail(Diagnostic::new(code::STATEMENT, place, message).help("assign to a local"));
                 }
             }
             Expr::Tuple(t) => match kind {
@@ -88,11 +85,10 @@ impl Walk {
                 }
                 Kind::Unknown => t.elems.iter().for_each(|e| self.assign(e, Kind::Unknown)),
                 _ => {
-                    self.fail(Diagnostic::new(
-                        code::PATTERN,
-                        place,
-                        "this assignment cannot be captured yet",
-                    ));
+                    self.fail(
+                        Diagnostic::new(code::PATTERN, place, "this assignment cannot be captured yet")
+                            .help("assign a tuple to a tuple of locals, one part each"),
+                    );
                 }
             },
             other => {

@@ -74,7 +74,8 @@ impl Walk {
             None => Kind::Unknown,
             Some(init) => {
                 if let Some((t, _)) = &init.diverge {
-                    let d = Diagnostic::new(code::STATEMENT, t, "`let .. else` cannot be captured yet");
+                    let d = Diagnostic::new(code::STATEMENT, t, "`let .. else` cannot be captured yet")
+                        .help("write a plain `let`, and put the check outside of the function");
                     self.fail(d);
                     self.unknown_pattern(pat);
                     return Kind::Unknown;

@@ -185,6 +185,9 @@ pub fn lift(d: DType, xs: &[Cell], ulps: f64, extra: f64, f: impl Fn(&[f64]) -> 
     }
     if e.is_nan() {
         Cell::any()
+    } else if xs.iter().any(|c| c.e > 0.0) {
+        // 0 times something of unknown sign
+        Cell { v, i: 0, e }.unsigned_zero()
     } else {
         Cell { v, i: 0, e }
     }

@@ -137,6 +137,7 @@ impl Call<'_> {
             if axes.contains(&at) {
                 return Err(self
                     .error(Code::REPEATED_DIM, format!("dim {dim} appears twice"))
+                    .help("name each dim once; negative dims count from the end")
                     .at([i]));
             }
             axes.push(at);
@@ -262,7 +263,7 @@ fn nonempty_axes(c: &Call<'_>, s: &[Dim], axes: &[usize]) -> Result<(), OpError>
                     c.name()
                 ),
             )
-            .help("check the size first, as in `if x.dim(d) > 0`")
+            .help("reduce dims of size 1 or more; check the size before the function is called")
             .at([0])),
         None => Ok(()),
     }

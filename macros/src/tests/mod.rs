@@ -129,10 +129,10 @@ fn paths_are_reached_by_their_shape() {
             .to_string()
             .replace(' ', "")
     };
-    assert_eq!(reach("f"), "::tensorplay::__private::explain(f!{@metaf})");
+    assert_eq!(reach("f"), "f!{@explainf}");
     assert_eq!(
         reach("a::b::f::<12>"),
-        "::tensorplay::__private::explain(a::b::f!{@metaa::b::f::<12>})"
+        "a::b::f!{@explaina::b::f::<12>}"
     );
     assert_eq!(
         reach("Net::forward"),

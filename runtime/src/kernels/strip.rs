@@ -10,7 +10,8 @@
 //! Invariants: safe code reaches memory only through [`Args`], which hands out each operand once, checks its
 //! dtype and access, and gives slices of the call's length. Whoever builds a [`Raw`] vouches that these
 //! pointers are valid and that no output overlaps another operand; so the slices never alias, LLVM knows it
-//! (they are function parameters), and the loop is vectorised without run-time checks.
+//! (they are function parameters), and the loop is vectorised without run-time checks. An output that the program
+//! updates is not among the inputs: its one slice is read and then written, lane by lane.
 
 use super::tier::isa;
 use crate::lane::{Fused, Lane, Portable, Store, Tier};
@@ -29,13 +30,14 @@ pub(crate) struct Arg {
 
 /// Storage type and access in one number: one compare checks an operand.
 pub(crate) const fn tag(dtype: DType, access: Access) -> u16 {
-    (dtype as u16) << 1 | access as u16
+    (dtype as u16) << 2 | access as u16
 }
 
 /// Strips run whole groups of lanes; [`nest`](super::nest) repeats or pads the last one.
 pub(crate) const GROUP: usize = 64;
 
-/// The operands of one call, of whole groups of [`GROUP`] lanes. Params follow the inputs, as splats of their dtype.
+/// The operands of one call, of whole groups of [`GROUP`] lanes. Params follow the inputs, as splats of their dtype;
+/// what the program updates ([`Access::Update`]) is the first output and no input.
 #[derive(Debug)]
 pub struct Raw<'a> {
     pub(crate) inputs: &'a [Arg],
@@ -60,7 +62,8 @@ fn mismatch() -> ! {
 impl<'a> Args<'a> {
     /// # Safety
     /// Until `'a` ends, every input is valid for reads of its dtype, of `n` elements (`Lanes`) or one (`Splat`);
-    /// every output is valid for writes of `n` elements and overlaps no other operand; all are aligned.
+    /// every output is valid for writes of `n` elements (of which an `Update` is also readable) and overlaps no
+    /// other operand; all are aligned.
     #[inline(always)]
     unsafe fn new(raw: &'a Raw<'a>) -> Self {
         // LLVM learns that no lanes remain after the vector loop, and drops the scalar one: a third of the build cost
@@ -94,18 +97,32 @@ impl<'a> Args<'a> {
         I::take(self)
     }
 
-    /// The next output.
     #[inline(always)]
-    pub fn output<S: Store>(&mut self) -> &'a mut [MaybeUninit<S>] {
+    fn written(&mut self, tag: u16) -> *mut u8 {
         match self.outputs {
-            [a, rest @ ..] if a.tag == const { tag(S::DTYPE, Access::Lanes) } => {
+            [a, rest @ ..] if a.tag == tag => {
                 self.outputs = rest;
-                // SAFETY: `new` vouches for `n` writable elements that nothing else refers to, and the output
-                // was just removed from the list, so this is the only slice of it.
-                unsafe { std::slice::from_raw_parts_mut(a.ptr.cast_mut().cast(), self.n) }
+                a.ptr.cast_mut()
             }
             _ => mismatch(),
         }
+    }
+
+    /// The next output.
+    #[inline(always)]
+    pub fn output<S: Store>(&mut self) -> &'a mut [MaybeUninit<S>] {
+        let p = self.written(const { tag(S::DTYPE, Access::Lanes) });
+        // SAFETY: `new` vouches for `n` writable elements that nothing else refers to, and the output was just
+        // removed from the list, so this is the only slice of it.
+        unsafe { std::slice::from_raw_parts_mut(p.cast(), self.n) }
+    }
+
+    /// The next output, which is updated in place.
+    #[inline(always)]
+    pub fn update<S: Store>(&mut self) -> &'a mut [S] {
+        let p = self.written(const { tag(S::DTYPE, Access::Update) });
+        // SAFETY: as in `output`; `new` vouches that the elements of an `Update` are readable.
+        unsafe { std::slice::from_raw_parts_mut(p.cast(), self.n) }
     }
 }
 
@@ -239,7 +256,7 @@ impl Strip {
 }
 
 unsafe fn portable<P: Program>(raw: &Raw<'_>) {
-    // SAFETY (of these three): the contract of `StripFn`, passed on to `Args::new`.
+    // SAFETY: the contract of `StripFn`, passed on to `Args::new`.
     P::run::<Portable>(unsafe { Args::new(raw) })
 }
 #[cfg(target_arch = "x86_64")]
@@ -287,13 +304,14 @@ pub const fn strip<P: Program>() -> Strip {
 /// ```
 /// Inputs come first, `[storage]` for one element a lane, bare for one value a row; run-time scalars after `;`.
 /// A `let` with a type is a constant of that lane type. `(name: storage)` stores the value `name`,
-/// `(name: storage = value)` another; output names differ from those of inputs and params.
+/// `(name: storage = value)` another; output names differ from those of inputs and params. A first output
+/// `&mut name: storage = value` is also an input: each lane of it is read as `name` and replaced by `value`.
 #[macro_export]
 macro_rules! strip {
     (
         $(#[doc = $doc:literal])*
         $vis:vis fn $name:ident($($x:ident: $xt:ty),* $(; $($p:ident: $pt:ty),*)? $(,)?)
-            -> ($($o:ident: $ot:ty $(= $ov:ident)?),* $(,)?)
+            -> ($(&mut $u:ident: $ut:ty = $uv:ident $(,)?)? $($o:ident: $ot:ty $(= $ov:ident)?),* $(,)?)
         { $(let $v:ident $(: $ct:ident)? = $e:expr;)* }
     ) => {
         $(#[doc = $doc])*
@@ -307,10 +325,14 @@ macro_rules! strip {
                 const NAME: &'static str = stringify!($name);
                 const SOURCE: &'static str = concat!($($doc,)*).trim_ascii();
                 const INPUTS: &'static [($crate::__private::DType, $crate::__private::Access)] =
-                    &[$((<<$xt as Input>::Storage as Store>::DTYPE, <$xt as Input>::ACCESS)),*];
+                    &[
+                        $((<<$xt as Input>::Storage as Store>::DTYPE, <$xt as Input>::ACCESS),)*
+                        $((<$ut as Store>::DTYPE, $crate::__private::Access::Update))?
+                    ];
                 const PARAMS: &'static [$crate::__private::DType] =
                     &[$($(<$pt as Store>::DTYPE),*)?];
-                const OUTPUTS: &'static [$crate::__private::DType] = &[$(<$ot as Store>::DTYPE),*];
+                const OUTPUTS: &'static [$crate::__private::DType] = 
+                    &[$(<$ut as Store>::DTYPE,)? $(<$ot as Store>::DTYPE),*];
                 #[inline(always)]
                 fn run<T: Tier>(mut args: Args<'_>) {
                     #[inline(always)]
@@ -319,23 +341,27 @@ macro_rules! strip {
                         n: usize,
                         $($x: <$xt as Input>::Arg<'_>,)*
                         $($($p: <$pt as Input>::Arg<'_>,)*)?
+                        $($u: &mut [$ut],)?
                         $($o: &mut [MaybeUninit<$ot>]),*
                     ) {
                         for i in 0..n {
                             let values = {
+                                $(let $u = Lane::<<$ut as Store>::Elem, T>::new(Store::load($u[i]));)?
                                 $(let $x = <$xt as Input>::get::<T>($x, i);)*
                                 $($(let $p = <$pt as Input>::get::<T>($p, i);)*)?
                                 $(let $v = $(Lane::<$ct, T>::new)? ($e);)*
-                                ($($crate::strip!(@value $o $($ov)?),)*)
+                                (($($uv)?), $($crate::strip!(@value $o $($ov)?),)*)
                             };
-                            $crate::strip!(@store i values (0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
-                                21 22 23 24 25 26 27 28 29 30 31) ($($o: $ot,)*));
+                            $($u[i] = <$ut as Store>::store(values.0.get());)?
+                            $crate::strip!(@store i values (1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21
+                                22 23 24 25 26 27 28 29 30 31 32) ($($o: $ot,)*));
                         }
                     }
                     lanes::<T>(
                         args.lanes(),
                         $(args.take::<$xt>(),)*
                         $($(args.take::<$pt>(),)*)?
+                        $(args.update::<$ut>(),)?
                         $(args.output::<$ot>()),*
                     )
                 }

@@ -7,11 +7,13 @@ use tensorplay_graph::{DType, Op, Scalar};
 /// Prints a program as a `strip!` item; `source` becomes its documentation.
 pub fn strip(program: &Program, source: &str) -> String {
     let mut s = String::new();
-    let inputs = program.inputs.iter().map(|i| match i.access {
-        Access::Lanes => format!("{}: [{}]", i.name, i.dtype),
-        Access::Splat => format!("{}: {}", i.name, i.dtype),
+    let inputs = program.inputs.iter().filter_map(|i| match i.access {
+        Access::Lanes => Some(format!("{}: [{}]", i.name, i.dtype)),
+        Access::Splat => Some(format!("{}: {}", i.name, i.dtype)),
+        Access::Update => None,
     });
     let mut parameters = inputs.collect::<Vec<_>>().join(", ");
+    let updated = program.inputs.last().filter(|_| program.updates());
     if !program.params.is_empty() {
         let params: Vec<String> = program
             .params
@@ -24,7 +26,14 @@ pub fn strip(program: &Program, source: &str) -> String {
     let outputs: Vec<String> = program
         .outputs
         .iter()
-        .map(|o| format!("{}: {} = {}", o.name, o.dtype, program.value_name(o.value)))
+        .enumerate()
+        .map(|(k, o)| {
+            let value = program.value_name(o.value);
+            match updated {
+                Some(i) if k == 0 => format!("&mut {}: {} = {value}", i.name, i.dtype),
+                _ => format!("{}: {} = {value}", o.name, o.dtype),
+            }
+        })
         .collect();
     s.push_str("strip! {\n");
     if !source.is_empty() {

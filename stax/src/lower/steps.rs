@@ -17,13 +17,10 @@ pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) {
         live,
         stored: BTreeMap::new(),
         written: BTreeSet::new(),
+        last: 0,
     };
-    let last = (0..lanes.len())
-        .filter(|l| b.live.contains(l))
-        .map(|l| lanes[l].level)
-        .max()
-        .unwrap_or(0);
-    for level in 0..=last {
+    b.last = b.live.iter().map(|&l| lanes[l].level).max().unwrap_or(0);
+    for level in 0..=b.last {
         b.row_pass(level);
         b.elem_pass(level);
         b.folds(level);
@@ -53,10 +50,12 @@ struct Steps<'a> {
     lanes: &'a [Lane],
     outputs: &'a [usize],
     live: BTreeSet<usize>,
-    /// Lanes that earlier steps wrote to scratch.
+    /// Lanes that later steps read from scratch, or from the output that is updated in place.
     stored: BTreeMap<usize, Buf>,
     /// Outputs that are written.
     written: BTreeSet<usize>,
+    /// The level of the last pass.
+    last: usize,
 }
 
 impl Steps<'_> {
@@ -150,7 +149,10 @@ impl Steps<'_> {
                 continue;
             };
             if self.buffer_of(src).is_none() && !targets.iter().any(|(l, _)| *l == src) {
-                let b = self.scratch(src, Space::Elem);
+                let b = match self.host(src, &targets) {
+                    Some(o) => Buf::Output(o as u16),
+                    None => self.scratch(src, Space::Elem),
+                };
                 targets.push((src, b));
             }
         }
@@ -161,6 +163,45 @@ impl Steps<'_> {
         if !targets.is_empty() {
             self.map(Space::Elem, &targets);
         }
+    }
+
+    /// The output that can hold the element value `src` until the last pass computes it from `src`.
+    /// One output of a kernel does, so that a program updates one.
+    fn host(&self, src: usize, targets: &[(usize, Buf)]) -> Option<usize> {
+        let output = |b: &Buf| matches!(b, Buf::Output(_));
+        let taken = self.stored.values().any(output) || targets.iter().any(|(_, b)| output(b));
+        if taken || self.lanes[src].level == self.last {
+            return None;
+        }
+        (0..self.outputs.len()).find(|&o| {
+            let Buffer { dtype, space, .. } = &self.kernel.outputs[o];
+            *space == Space::Elem
+                && *dtype == self.lanes[src].dtype
+                && self.lanes[self.outputs[o]].level == self.last
+                && self.reads(self.outputs[o], src)
+        })
+    }
+
+    /// Whether a program that computes `lane` from what is stored by then has `src` as an input.
+    fn reads(&self, lane: usize, src: usize) -> bool {
+        let folded = |l: usize| {
+            self.live
+                .iter()
+                .any(|&f| matches!(self.lanes[f].def, Def::Fold(_, s, _) if s == l))
+        };
+        let (mut todo, mut seen) = (vec![lane], BTreeSet::new());
+        while let Some(l) = todo.pop() {
+            if l == src {
+                return true;
+            }
+            if seen.insert(l)
+                && let Def::Inst(_, args) = &self.lanes[l].def
+                && !folded(l)
+            {
+                todo.extend(args);
+            }
+        }
+        false
     }
 
     fn folds(&mut self, level: usize) {
@@ -223,7 +264,8 @@ impl Steps<'_> {
         let map = p.finish(space, targets);
         self.kernel.steps.push(Step::Map(map));
         for (lane, b) in targets {
-            if matches!(b, Buf::Scratch(_)) {
+            let held = matches!(b, Buf::Output(o) if !self.written.contains(&usize::from(*o)));
+            if held || matches!(b, Buf::Scratch(_)) {
                 self.stored.insert(*lane, *b);
             }
         }
@@ -279,17 +321,32 @@ impl Assembler<'_> {
         }
     }
 
-    fn finish(self, space: Space, targets: &[(usize, Buf)]) -> Map {
+    fn finish(mut self, space: Space, targets: &[(usize, Buf)]) -> Map {
+        // an update comes last of the inputs and first of the outputs
+        let mut targets = targets.to_vec();
+        let updated = targets.iter().position(|(_, b)| self.inputs.contains(b));
+        if let Some(t) = updated {
+            targets[..=t].rotate_right(1);
+            if let Some(i) = self.inputs.iter().position(|b| *b == targets[0].1) {
+                self.inputs[i..].rotate_left(1);
+                self.input_lanes[i..].rotate_left(1);
+            }
+        }
+        let last = self.inputs.len().wrapping_sub(1);
         let mut names = Names::default();
         let mut vars: BTreeMap<usize, Var> = BTreeMap::new();
         let mut program = Program {
             name: String::new(),
             ..Program::default()
         };
-        for (b, lane) in self.inputs.iter().zip(&self.input_lanes) {
+        for (i, (b, lane)) in self.inputs.iter().zip(&self.input_lanes).enumerate() {
             let buffer = self.kernel.buffer(*b);
             let splat = self.space == Space::Elem && buffer.space == Space::Row;
-            let access = if splat { Access::Splat } else { Access::Lanes };
+            let access = match splat {
+                true => Access::Splat,
+                false if updated.is_some() && i == last => Access::Update,
+                false => Access::Lanes,
+            };
             vars.insert(*lane, Var(program.inputs.len() as u16));
             program.inputs.push(Input {
                 name: names.unique(&buffer.name),
@@ -319,7 +376,7 @@ impl Assembler<'_> {
             vars.insert(*lane, Var((base + k) as u16));
         }
         let mut out_names = Names::default();
-        for (lane, b) in targets {
+        for (lane, b) in &targets {
             let buffer = self.kernel.buffer(*b);
             program.outputs.push(Output {
                 value: vars[lane],

@@ -1,8 +1,8 @@
 //! Binding: from a kernel, shapes and strides to the loop structure of a [`Nest`].
 
-use super::super::reduce::Folder;
+use super::super::reduce::{Folder, Moments, moments};
 use super::super::strip::{GROUP, tag};
-use super::{Elem, Input, MapPlan, Nest, Phase, Place, Plan, ReducePlan, View};
+use super::{Elem, Input, MapPlan, Nest, Phase, Place, Plan, ReducePlan, Share, View};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 use tensorplay_graph::{DType, Op};
@@ -305,7 +305,8 @@ pub(super) fn bind(
             .filter(|b| {
                 tile(b)
                     && if outputs_only {
-                        steps[p].writes(*b)
+                        // an output that is updated is written back once
+                        steps[p].writes(*b) && !steps[p + 1..].iter().any(|s| s.writes(*b))
                     } else {
                         steps[p].touches(*b)
                     }
@@ -319,6 +320,12 @@ pub(super) fn bind(
         if let Phase::Elem(phase) = &mut steps[p] {
             (phase.gathers, phase.scatters) = (gathers, scatters);
         }
+    }
+    let whole = rows_matter && pieces == 1 && (1..=chunk).contains(&len);
+    if whole {
+        share_moments(&mut steps, &buffers, || {
+            room(&mut shared, block * size_of::<Moments>())
+        });
     }
     let reduces = steps.iter().map(|p| p.reduces()).max().unwrap_or(0);
     let accs = room(
@@ -352,6 +359,7 @@ pub(super) fn bind(
         chunk,
         piece,
         pieces,
+        whole,
         units: outer_count * blocks * chunks,
         blocks,
         chunks,
@@ -458,6 +466,7 @@ fn phases(kernel: &Kernel) -> Vec<Phase> {
                     dst: index(r.dst),
                     dtype: kernel.buffer(r.dst).dtype,
                     center,
+                    share: Share::No,
                 };
                 let needs = center.is_some_and(|(c, _)| folded(phases.last(), c));
                 elem_phase(&mut phases, needs).steps.push(Elem::Reduce(plan));
@@ -465,6 +474,31 @@ fn phases(kernel: &Kernel) -> Vec<Phase> {
         }
     }
     phases
+}
+
+/// Lets the squares around a row value take them from a sum of the same rows, where one comes before.
+fn share_moments(phases: &mut [Phase], buffers: &[&Buffer], mut room: impl FnMut() -> usize) {
+    for p in 1..phases.len() {
+        let (before, rest) = phases.split_at_mut(p);
+        for squares in rest[0].folds() {
+            if squares.center.is_none() || squares.folder.kind() == ReduceKind::Sum {
+                continue;
+            }
+            let sum = before
+                .iter_mut()
+                .flat_map(Phase::folds)
+                .find(|r| r.folder.kind() == ReduceKind::Sum && r.src == squares.src);
+            let (Some(sum), Some(fns)) = (sum, moments(buffers[usize::from(squares.src)].dtype)) else {
+                continue;
+            };
+            let at = match sum.share {
+                Share::Give { at, .. } => at,
+                _ => room(),
+            };
+            sum.share = Share::Give { at, fns };
+            squares.share = Share::Take { at };
+        }
+    }
 }
 
 /// Whether the pass still folds into that buffer.
@@ -501,6 +535,7 @@ fn map_plan(m: &Map, number: usize, index: impl Fn(Buf) -> u16) -> MapPlan {
             .inputs
             .iter()
             .zip(&m.inputs)
+            .filter(|(i, _)| i.access != Access::Update)
             .map(|(i, b)| Input {
                 buffer: index(*b),
                 tag: tag(i.dtype, i.access),
@@ -519,13 +554,18 @@ fn map_plan(m: &Map, number: usize, index: impl Fn(Buf) -> u16) -> MapPlan {
             .outputs
             .iter()
             .zip(&m.outputs)
-            .map(|(o, b)| Input {
+            .enumerate()
+            .map(|(k, (o, b))| Input {
                 buffer: index(*b),
-                tag: tag(o.dtype, Access::Lanes),
+                tag: match k {
+                    0 if m.program.updates() => tag(o.dtype, Access::Update),
+                    _ => tag(o.dtype, Access::Lanes),
+                },
                 splat: false,
                 size: o.dtype.size(),
             })
             .collect(),
+        updates: m.program.updates(),
     }
 }
 

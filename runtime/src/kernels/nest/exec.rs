@@ -6,11 +6,12 @@
 
 use super::super::arena::Scratch;
 use super::super::par::{self, parts};
-use super::super::reduce::Acc;
+use super::super::reduce::{Acc, Moments};
 use super::super::strip::{Arg, GROUP, Raw, StripFn};
+use super::super::tier::isa;
 use super::super::vm::Tile;
 use super::copy::{Lanes, gather, scatter};
-use super::{Code, Elem, ElemPhase, MapPlan, Nest, Phase, Place, ReducePlan, value_bytes};
+use super::{Code, Elem, ElemPhase, MapPlan, Nest, Phase, Place, ReducePlan, Share, value_bytes};
 use smallvec::SmallVec;
 use tensorplay_graph::{DType, Scalar};
 use tensorplay_stax::kernel::{Kernel, Space};
@@ -54,10 +55,11 @@ struct Unit<'u, 'c> {
     shared: *mut u8,
 }
 
-/// A thread's tiles, and which source fills each.
-struct Local {
+/// A thread's tiles, which source fills each, and the maps' operands, set up but for the addresses.
+struct Local<'a> {
     area: *mut u8,
     filled: SmallVec<[(*const u8, usize, usize, usize); 8]>,
+    maps: SmallVec<[Args<'a>; 3]>,
 }
 
 /// # Safety
@@ -119,7 +121,7 @@ pub(super) unsafe fn run(
     let go = |range: std::ops::Range<usize>| {
         let call = call.get();
         let (shared, local) = (Scratch::new(nest.shared), Scratch::new(nest.local));
-        let mut local = Local::new(local.ptr(), nest.plans.len());
+        let mut local = Local::new(call, local.ptr());
         for at in &nest.bool_rows {
             // SAFETY: inside the area. The padding of Bool row tiles is read, so it must be 0 or 1.
             unsafe {
@@ -142,11 +144,24 @@ pub(super) unsafe fn run(
     }
 }
 
-impl Local {
-    fn new(area: *mut u8, buffers: usize) -> Local {
+impl<'a> Local<'a> {
+    fn new(call: &'a Call<'_>, area: *mut u8) -> Local<'a> {
+        let nest = call.nest;
+        let mut maps = SmallVec::new();
+        // in the order of their numbers
+        for phase in &nest.phases {
+            match phase {
+                Phase::Row(map) => maps.push(Args::new(call, map)),
+                Phase::Elem(p) => maps.extend(p.steps.iter().filter_map(|s| match s {
+                    Elem::Map(map) => Some(Args::new(call, map)),
+                    Elem::Reduce(_) => None,
+                })),
+            }
+        }
         Local {
             area,
-            filled: SmallVec::from_elem((std::ptr::null(), 0, 0, 0), buffers),
+            filled: SmallVec::from_elem((std::ptr::null(), 0, 0, 0), nest.plans.len()),
+            maps,
         }
     }
 }
@@ -154,7 +169,7 @@ impl Local {
 impl Call<'_> {
     /// # Safety
     /// The contract of [`Nest::run`]; `shared` and `local` have the sizes that were bound.
-    unsafe fn unit(&self, u: usize, shared: *mut u8, local: &mut Local) {
+    unsafe fn unit(&self, u: usize, shared: *mut u8, local: &mut Local<'_>) {
         let nest = self.nest;
         let (rest, chunk) = (u / nest.chunks, u % nest.chunks);
         let (mut rest, block) = (rest / nest.blocks, rest % nest.blocks);
@@ -199,7 +214,7 @@ impl Call<'_> {
 impl Unit<'_, '_> {
     /// The address of lane `from` of the first row of an element buffer as strips see it, and the distance of
     /// its rows; `from` is the chunk's first lane.
-    unsafe fn elem(&self, b: u16, from: usize, local: &Local) -> (*mut u8, usize) {
+    unsafe fn elem(&self, b: u16, from: usize, area: *mut u8) -> (*mut u8, usize) {
         let nest = self.call.nest;
         let plan = &nest.plans[usize::from(b)];
         // SAFETY: inside the tensor or the tile.
@@ -210,7 +225,7 @@ impl Unit<'_, '_> {
                     plan.row as usize,
                 ),
                 Place::Chunk { at, lone } => {
-                    (local.area.add(at), if lone { 0 } else { nest.chunk * plan.size })
+                    (area.add(at), if lone { 0 } else { nest.chunk * plan.size })
                 }
                 Place::Full { at } => (self.shared.add(at + from * plan.size), nest.len * plan.size),
                 Place::RowTile { .. } => unreachable!("a row buffer read as elements"),
@@ -229,7 +244,7 @@ impl Unit<'_, '_> {
     }
 
     /// All phases of a block of rows.
-    unsafe fn rows(&self, local: &mut Local) {
+    unsafe fn rows(&self, local: &mut Local<'_>) {
         let nest = self.call.nest;
         // SAFETY: the contract of `Nest::run`.
         unsafe {
@@ -237,13 +252,14 @@ impl Unit<'_, '_> {
             for phase in &nest.phases {
                 match phase {
                     Phase::Row(map) => {
-                        let mut args = Args::new(self.call, map);
+                        let args = &mut local.maps[map.number];
                         for (arg, b) in args.operands() {
                             arg.ptr = self.row(b.buffer).0;
                         }
                         // row tiles are padded to whole groups
                         args.call(self.rows.next_multiple_of(GROUP));
                     }
+                    Phase::Elem(p) if nest.whole => self.whole(p, local),
                     Phase::Elem(p) => self.fold(p, local),
                 }
             }
@@ -275,8 +291,61 @@ impl Unit<'_, '_> {
         }
     }
 
+    /// One pass over rows that are one chunk.
+    unsafe fn whole(&self, phase: &ElemPhase, local: &mut Local<'_>) {
+        let n = self.call.nest.len;
+        // SAFETY: the contract of `Nest::run`; the area has room for the moments of all rows.
+        unsafe {
+            self.tiles(phase, 0, n, local, true);
+            for step in &phase.steps {
+                let r = match step {
+                    Elem::Map(map) => {
+                        self.map(map, 0, n, local);
+                        continue;
+                    }
+                    Elem::Reduce(r) => r,
+                };
+                let (src, pitch) = self.elem(r.src, 0, local.area);
+                let (dst, step) = self.row(r.dst);
+                let fold = r.folder.chunk();
+                for row in 0..self.rows {
+                    let src = src.wrapping_add(row * pitch);
+                    let mut acc = r.folder.start();
+                    match r.share {
+                        Share::No => fold(src, n, 0, self.center(r, row), &mut acc),
+                        Share::Give { at, fns } => {
+                            let moments = self.shared.add(at).cast::<Moments>().add(row);
+                            fns[isa() as usize](src, n, &mut acc, &mut *moments);
+                        }
+                        Share::Take { at } => {
+                            let center = self.center(r, row);
+                            let moments = self.shared.add(at).cast::<Moments>().add(row);
+                            match (*moments).around(center, n) {
+                                Some(squares) => acc = r.folder.squares(squares),
+                                None => fold(src, n, 0, center, &mut acc),
+                            }
+                        }
+                    }
+                    r.folder.store(&acc, r.dtype, dst.wrapping_add(row.wrapping_mul(step)));
+                }
+            }
+            self.tiles(phase, 0, n, local, false);
+        }
+    }
+
+    /// What a fold subtracts from the elements of a row.
+    unsafe fn center(&self, r: &ReducePlan, row: usize) -> f64 {
+        r.center.map_or(0.0, |(c, dtype)| {
+            // SAFETY: the row belongs to the block.
+            unsafe {
+                let (p, step) = self.row(c);
+                read_f64(p.wrapping_add(row.wrapping_mul(step)), dtype)
+            }
+        })
+    }
+
     /// One pass over the rows, and the results of its folds.
-    unsafe fn fold(&self, phase: &ElemPhase, local: &mut Local) {
+    unsafe fn fold(&self, phase: &ElemPhase, local: &mut Local<'_>) {
         let nest = self.call.nest;
         let folds: SmallVec<[&ReducePlan; 4]> = phase
             .steps
@@ -304,7 +373,7 @@ impl Unit<'_, '_> {
             if nest.pieces == 1 {
                 self.lanes(phase, 0..nest.len, local, of(0));
             } else {
-                let run = |pieces: std::ops::Range<usize>, local: &mut Local| {
+                let run = |pieces: std::ops::Range<usize>, local: &mut Local<'_>| {
                     for p in pieces {
                         let lanes = p * nest.piece..((p + 1) * nest.piece).min(nest.len);
                         self.lanes(phase, lanes, local, of(p));
@@ -313,9 +382,9 @@ impl Unit<'_, '_> {
                 if nest.units < 4 * par::threads() {
                     let this = Shared((self, &run));
                     parts(nest.cost_ns / nest.units as u64, nest.pieces, |pieces| {
-                        let (_, run) = this.get();
+                        let (unit, run) = this.get();
                         let area = Scratch::new(nest.local);
-                        run(pieces, &mut Local::new(area.ptr(), nest.plans.len()));
+                        run(pieces, &mut Local::new(unit.call, area.ptr()));
                     });
                 } else {
                     run(0..nest.pieces, local);
@@ -340,7 +409,7 @@ impl Unit<'_, '_> {
         &self,
         phase: &ElemPhase,
         lanes: std::ops::Range<usize>,
-        local: &mut Local,
+        local: &mut Local<'_>,
         states: &mut [Acc],
     ) {
         let nest = self.call.nest;
@@ -357,14 +426,10 @@ impl Unit<'_, '_> {
                         Elem::Reduce(r) => {
                             let states = &mut states[folds * nest.block..];
                             folds += 1;
-                            let (mut src, pitch) = self.elem(r.src, from, local);
+                            let (mut src, pitch) = self.elem(r.src, from, local.area);
                             let fold = r.folder.chunk();
                             for (row, state) in states.iter_mut().take(self.rows).enumerate() {
-                                let center = r.center.map_or(0.0, |(c, dtype)| {
-                                    let (p, step) = self.row(c);
-                                    read_f64(p.add(row * step), dtype)
-                                });
-                                fold(src, n, from as i64, center, state);
+                                fold(src, n, from as i64, self.center(r, row), state);
                                 src = src.wrapping_add(pitch);
                             }
                         }
@@ -377,9 +442,9 @@ impl Unit<'_, '_> {
     }
 
     /// Fills the tiles of operands, or writes back those of outputs, that the pass touches.
-    unsafe fn tiles(&self, phase: &ElemPhase, from: usize, n: usize, local: &mut Local, read: bool) {
+    unsafe fn tiles(&self, phase: &ElemPhase, from: usize, n: usize, local: &mut Local<'_>, read: bool) {
         let nest = self.call.nest;
-        let each = |b: usize, local: &mut Local| {
+        let each = |b: usize, local: &mut Local<'_>| {
             let plan = &nest.plans[b];
             let (Place::Chunk { .. } | Place::Full { .. }) = plan.place else {
                 return;
@@ -397,7 +462,7 @@ impl Unit<'_, '_> {
             };
             // SAFETY: the chunk is within the tensor, and the tile has room for it.
             unsafe {
-                let (tile, pitch) = self.elem(b as u16, from, local);
+                let (tile, pitch) = self.elem(b as u16, from, local.area);
                 let tensor = self.tensors[b];
                 if !read {
                     return scatter(plan.size, tile, tensor, rows, plan.row, pitch, l);
@@ -417,8 +482,9 @@ impl Unit<'_, '_> {
     }
 
     /// One map over `n` lanes of all rows.
-    unsafe fn map(&self, map: &MapPlan, from: usize, n: usize, local: &Local) {
-        let mut args = Args::new(self.call, map);
+    unsafe fn map(&self, map: &MapPlan, from: usize, n: usize, local: &mut Local<'_>) {
+        let area = local.area;
+        let args = &mut local.maps[map.number];
         let mut steps: SmallVec<[usize; 8]> = SmallVec::new();
         let mut dense = true;
         // SAFETY: the contract of `Nest::run`; every address belongs to a row of the block.
@@ -428,7 +494,7 @@ impl Unit<'_, '_> {
                 let (ptr, step) = if row_space {
                     self.row(b.buffer)
                 } else {
-                    self.elem(b.buffer, from, local)
+                    self.elem(b.buffer, from, area)
                 };
                 dense &= !b.splat && step == n * b.size;
                 arg.ptr = ptr;
@@ -521,8 +587,8 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// The lanes after the last whole group: the last group is computed again, or, where there is none, computed
-    /// on padded copies.
+    /// The lanes after the last whole group: the last group is computed again, or, where there is none or an output
+    /// is updated, they are computed on padded copies.
     ///
     /// # Safety
     /// As [`call`](Self::call).
@@ -534,7 +600,7 @@ impl<'a> Args<'a> {
         let sizes = self.map.inputs.iter().map(|i| (i.splat, i.size));
         // SAFETY: the caller's contract; padded copies have room for a group of the largest element.
         unsafe {
-            if n > GROUP {
+            if n > GROUP && !self.map.updates {
                 for (a, (splat, size)) in inputs.iter_mut().zip(sizes) {
                     a.ptr = a.ptr.add(if splat { 0 } else { (n - GROUP) * size });
                 }
@@ -548,16 +614,23 @@ impl<'a> Args<'a> {
                 });
             }
             let pad = Scratch::new((inputs.len() + outputs.len()) * GROUP * 8);
-            let mut at = pad.ptr();
+            let (mut at, first) = (pad.ptr(), n & !(GROUP - 1));
+            let n = n - first;
+            let padded = |a: &Arg, size: usize, at: *mut u8| {
+                at.copy_from_nonoverlapping(a.ptr.add(first * size), n * size);
+                at.add(n * size).write_bytes(0, (GROUP - n) * size);
+            };
             for (a, (splat, size)) in inputs.iter_mut().zip(sizes) {
                 if !splat {
-                    at.copy_from_nonoverlapping(a.ptr, n * size);
-                    at.add(n * size).write_bytes(0, (GROUP - n) * size);
+                    padded(a, size, at);
                     a.ptr = at;
                     at = at.add(GROUP * 8);
                 }
             }
-            for a in outputs.iter_mut() {
+            for (k, (a, o)) in outputs.iter_mut().zip(&self.map.outputs).enumerate() {
+                if k == 0 && self.map.updates {
+                    padded(a, o.size, at);
+                }
                 a.ptr = at;
                 at = at.add(GROUP * 8);
             }
@@ -567,7 +640,8 @@ impl<'a> Args<'a> {
                 n: GROUP,
             });
             for ((a, to), o) in outputs.iter().zip(&self.all[count..]).zip(&self.map.outputs) {
-                to.ptr.cast_mut().copy_from_nonoverlapping(a.ptr, n * o.size);
+                let to = to.ptr.cast_mut().add(first * o.size);
+                to.copy_from_nonoverlapping(a.ptr, n * o.size);
             }
         }
     }

@@ -19,7 +19,7 @@ mod speed;
 #[cfg(test)]
 mod tests;
 
-use super::reduce::Folder;
+use super::reduce::{Folder, MomentsFn};
 use super::strip::Strip;
 use super::vm::Tile;
 use smallvec::SmallVec;
@@ -86,6 +86,19 @@ struct MapPlan {
     inputs: SmallVec<[Input; 4]>,
     params: SmallVec<[(u16, u16); 2]>,
     outputs: SmallVec<[Input; 2]>,
+    /// Whether the first output is updated in place; it is not among the inputs.
+    updates: bool,
+}
+
+/// How a sum and the squares around its mean share one reading of the row.
+#[derive(Clone, Copy, Debug)]
+enum Share {
+    /// A fold of its own.
+    No,
+    /// A sum that also leaves its rows' moments at this offset of the block's area.
+    Give { at: usize, fns: [MomentsFn; 3] },
+    /// Squares that take the moments from there.
+    Take { at: usize },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +108,7 @@ struct ReducePlan {
     dst: u16,
     dtype: DType,
     center: Option<(u16, DType)>,
+    share: Share,
 }
 
 #[derive(Clone, Debug)]
@@ -143,6 +157,17 @@ impl Phase {
         }
     }
 
+    fn folds(&mut self) -> impl Iterator<Item = &mut ReducePlan> {
+        let steps = match self {
+            Phase::Row(_) => &mut [],
+            Phase::Elem(p) => p.steps.as_mut_slice(),
+        };
+        steps.iter_mut().filter_map(|s| match s {
+            Elem::Reduce(r) => Some(r),
+            Elem::Map(_) => None,
+        })
+    }
+
     fn reduces(&self) -> usize {
         match self {
             Phase::Row(_) => 0,
@@ -172,6 +197,8 @@ pub struct Nest {
     /// Long rows are folded in `pieces` of `piece` lanes, which are combined in order.
     piece: usize,
     pieces: usize,
+    /// A row is one chunk, so that a fold reads it in one call.
+    whole: bool,
     /// Blocks of work: outer x `blocks` x `chunks`.
     units: usize,
     blocks: usize,

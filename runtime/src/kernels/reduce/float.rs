@@ -2,9 +2,12 @@
 //!
 //! f32 sums run in blocks of [`BLOCK`] elements over `K` vector accumulators, whose lanes are then added in f64:
 //! the error of a block is that of a few dozen additions, and that of a row is one rounding at its end.
+//! A sum with moments also adds `d` and `d * d` for the distances `d` from a pivot, the mean of the row's first vector.
+//! `sum(d * d) - sum(d)^2 / n` is then the sum of squares around the mean. It is given only where it is at least
+//! half of `sum(d * d)`: the difference then loses one bit, and a pivot far from the mean or a NaN gives nothing.
 //! Maxima track NaN beside the comparison, with one compare for two vectors.
 
-use super::Acc;
+use super::{Acc, Moments};
 use super::vector::{Array, Vector};
 
 /// Elements whose partial sums stay in the element type.
@@ -82,6 +85,47 @@ unsafe fn sum_squares<V: Vector<Elem: Zero>>(p: *const u8, n: usize, center: f64
             acc.f += total(a);
             at += m;
         }
+    }
+}
+
+#[inline(always)]
+unsafe fn moments<V: Vector<Elem: Zero>>(p: *const u8, n: usize, acc: &mut Acc, moments: &mut Moments) {
+    // SAFETY: the contract of `MomentsFn`.
+    unsafe {
+        let (p, zero) = (p.cast::<V::Elem>(), V::Elem::ZERO);
+        let pivot = if n >= V::LANES {
+            V::load(p).total() / V::LANES as f64
+        } else {
+            (*p).into()
+        };
+        let pivot = V::Elem::from_f64(pivot);
+        let vp = V::splat(pivot);
+        let mut a = [V::splat(zero); K];
+        let (mut s, mut q) = ([V::splat(zero); 4], [V::splat(zero); 4]);
+        let whole = n / V::LANES * V::LANES;
+        sweep!(V, p, whole, zero, |k, x| {
+            let d = x.sub(vp);
+            a[k] = a[k].add(x);
+            s[k % 4] = s[k % 4].add(d);
+            q[k % 4] = d.square_add(q[k % 4]);
+        });
+        if whole < n {
+            let tail = |fill| V::tail(p.add(whole), n - whole, fill);
+            let d = tail(pivot).sub(vp);
+            a[0] = a[0].add(tail(zero));
+            s[0] = s[0].add(d);
+            q[0] = d.square_add(q[0]);
+        }
+        acc.f += total(a);
+        let four = |v: [V; 4]| v[0].add(v[2]).add(v[1].add(v[3])).total();
+        let (s, q, n) = (four(s), four(q), n as f64);
+        let (shift, pivot) = (s / n, pivot.into());
+        let excess = s * shift;
+        let squares = q - excess;
+        *moments = Moments {
+            mean: pivot + shift,
+            squares: if excess <= squares { squares } else { f64::NAN },
+        };
     }
 }
 
@@ -175,6 +219,17 @@ macro_rules! instances {
                     }
                 };
             }
+            macro_rules! with_moments {
+                ($fun:ident, $v:ty) => {
+                    $(#[target_feature(enable = $feature)])?
+                    pub(in super::super) unsafe fn $fun(p: *const u8, n: usize, acc: &mut Acc, m: &mut Moments) {
+                        // SAFETY: the contract of `MomentsFn`; the features are those of this function.
+                        unsafe { moments::<$v>(p, n, acc, m) }
+                    }
+                };
+            }
+            with_moments!(moments_f32, $f32);
+            with_moments!(moments_f64, $f64);
             function!(sum_f32, |p, n, _c, acc| sum::<$f32>(p, n, acc));
             function!(sum_f64, |p, n, _c, acc| sum::<$f64>(p, n, acc));
             function!(squares_f32, |p, n, c, acc| sum_squares::<$f32>(p, n, c, acc));
@@ -196,9 +251,9 @@ instances!("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma" avx512, __m512, __m512d
 macro_rules! table {
     ($fun:ident) => {{
         #[cfg(target_arch = "x86_64")]
-        let t: [ChunkFn; 3] = [float::portable::$fun, float::avx2::$fun, float::avx512::$fun];
+        let t: [_; 3] = [float::portable::$fun as _, float::avx2::$fun as _, float::avx512::$fun as _];
         #[cfg(not(target_arch = "x86_64"))]
-        let t: [ChunkFn; 3] = [float::portable::$fun; 3];
+        let t: [_; 3] = [float::portable::$fun as _; 3];
         t
     }};
 }

@@ -4,7 +4,8 @@
 //! accurate, fast and the same. Method: [`Folder`] is a function per (fold, dtype, instruction set) that adds
 //! one chunk to an [`Acc`]; floats accumulate in f64, integers in i64, and the result is rounded once by
 //! [`Folder::store`]. f32 and f64 sums, sums of squares and extremes use explicit vectors
-//! ([`float`]); the rest are loops that LLVM vectorises.
+//! ([`float`]); the rest are loops that LLVM vectorises. A sum over a row that is one chunk can leave its [`Moments`],
+//! which spare the squares around the mean a pass of their own.
 //!
 //! Invariants: the accumulation order depends on the chunk lengths only, which callers derive from the row
 //! length, never from the thread count. NaN wins a maximum, minimum, argmax and argmin; the first of ties wins.
@@ -37,6 +38,38 @@ pub(crate) struct Acc {
 /// `p` is readable for `n` elements of the source dtype, and the CPU has the instruction set.
 pub(crate) type ChunkFn = unsafe fn(p: *const u8, n: usize, base: i64, center: f64, acc: &mut Acc);
 
+/// What a sum leaves for the squares around a value near its mean.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    mean: f64,
+    /// The sum of squares around the mean; NaN if it is not accurate.
+    squares: f64,
+}
+
+impl Moments {
+    /// The sum of the squares of `n` elements around any centre, as accurate as a pass over them, if it is known.
+    pub(crate) fn around(&self, center: f64, n: usize) -> Option<f64> {
+        let shift = self.mean - center;
+        let squares = self.squares + n as f64 * (shift * shift);
+        squares.is_finite().then_some(squares)
+    }
+}
+
+/// Adds the one chunk of a row, of 1 to [`float::BLOCK`] elements, to a sum, and finds its moments.
+///
+/// # Safety
+/// That of [`ChunkFn`].
+pub(crate) type MomentsFn = unsafe fn(p: *const u8, n: usize, acc: &mut Acc, moments: &mut Moments);
+
+/// The sum with moments over a source type, one instance for each instruction set.
+pub(crate) fn moments(src: DType) -> Option<[MomentsFn; 3]> {
+    match src {
+        DType::F32 => Some(float::table!(moments_f32)),
+        DType::F64 => Some(float::table!(moments_f64)),
+        _ => None,
+    }
+}
+
 /// The fold of one reduction step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Folder {
@@ -53,6 +86,16 @@ impl Folder {
             float: src.is_float(),
             fns: functions(kind, src),
         }
+    }
+
+    /// What it folds.
+    pub(crate) fn kind(&self) -> ReduceKind {
+        self.kind
+    }
+
+    /// The state of a sum of squares.
+    pub(crate) fn squares(&self, f: f64) -> Acc {
+        Acc { f, ..self.start() }
     }
 
     /// The state before the first element.

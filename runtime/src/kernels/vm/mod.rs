@@ -5,7 +5,8 @@
 //! place) or a register, reused when the value is dead. [`Tile::run`] walks the lanes in tiles that keep all
 //! registers in L1 and calls one prebuilt strip per instruction and tile ([`instructions`]).
 //!
-//! Invariants: an instruction never writes a register that it reads; values of splats and constants live in
+//! Invariants: an instruction never writes a register that it reads; an output that the program updates is read in
+//! place, and written by the last store of a tile; values of splats and constants live in
 //! registers of their own, filled once a call; registers never leave the call.
 
 mod instructions;
@@ -79,6 +80,9 @@ impl Tile {
     /// Compiles a program; an error names an instruction that kernels lack.
     pub(crate) fn new(program: &Program) -> Result<Tile, String> {
         let splats = program.inputs.len() + program.params.len();
+        // an updated input is no operand of its own
+        let updated = program.inputs.last().filter(|_| program.updates());
+        let operands = program.inputs.len() - usize::from(updated.is_some());
         let values = splats + program.insts.len();
         let mut last = vec![0usize; values];
         for (k, inst) in program.insts.iter().enumerate() {
@@ -109,7 +113,7 @@ impl Tile {
         }
         for (k, param) in program.params.iter().enumerate() {
             let (r, i) = (regs.take(), program.inputs.len() + k);
-            fills.push((r, Fill::Splat(i as u16, param.dtype)));
+            fills.push((r, Fill::Splat((operands + k) as u16, param.dtype)));
             (places[i], pinned[i]) = (Some(Place::Register(r)), true);
         }
         for (k, inst) in program.insts.iter().enumerate() {
@@ -123,9 +127,13 @@ impl Tile {
             .inputs
             .iter()
             .enumerate()
-            .filter(|(_, p)| p.access == Access::Lanes)
+            .filter(|(_, p)| p.access != Access::Splat)
         {
-            let source = Place::Input(i as u16, input.dtype.size() as u8);
+            let size = input.dtype.size() as u8;
+            let source = match input.access {
+                Access::Update => Place::Output(0, size),
+                _ => Place::Input(i as u16, size),
+            };
             places[i] = Some(match load_fns(input.dtype) {
                 Some(fns) => {
                     let out = Place::Register(regs.take());
@@ -156,7 +164,10 @@ impl Tile {
                 .outputs
                 .iter()
                 .zip(&written)
-                .position(|(o, w)| !w && usize::from(o.value.0) == v && o.dtype == inst.dtype);
+                .enumerate()
+                .filter(|(o, _)| *o > 0 || updated.is_none())
+                .find(|(_, (o, w))| !**w && usize::from(o.value.0) == v && o.dtype == inst.dtype)
+                .map(|(o, _)| o);
             let out = match stored {
                 Some(o) => {
                     written[o] = true;
@@ -193,7 +204,9 @@ impl Tile {
                 }
             }
         }
-        for (o, output) in program.outputs.iter().enumerate().filter(|(o, _)| !written[*o]) {
+        // the update last: other stores may read what it replaces
+        let rest = program.outputs.iter().enumerate().rev();
+        for (o, output) in rest.filter(|(o, _)| !written[*o]) {
             let source = places[usize::from(output.value.0)].expect("a program stores its own values");
             let fns = store_fns(output.dtype).ok_or("no store")?;
             let out = Place::Output(o as u16, output.dtype.size() as u8);
