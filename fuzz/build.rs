@@ -30,6 +30,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         env::var(name).map_or(Ok(default), |v| v.parse())
     };
     let (seed, n) = (number(program::SEED, 0)?, number(program::COUNT, 100)?);
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("programs.rs"), program::text(seed, n))?;
+    fs::write(
+        Path::new(&env::var("OUT_DIR")?).join("programs.rs"),
+        program::text(seed, n),
+    )?;
     Ok(())
 }

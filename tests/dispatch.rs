@@ -2,7 +2,10 @@
 //!
 //! Every test has functions of its own, because counts belong to a function.
 #![deny(warnings)]
-#![allow(clippy::needless_question_mark, reason = "compiled bodies spell out each fallible step")]
+#![allow(
+    clippy::needless_question_mark,
+    reason = "compiled bodies spell out each fallible step"
+)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;

@@ -10,8 +10,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::rc::Rc;
 use syn::{
-    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, ReturnType, Safety,
-    Signature,
+    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, ReturnType, Safety, Signature,
 };
 use tensorplay_graph::{DType, GraphModule};
 
@@ -288,7 +287,9 @@ fn capture(
     // a type that names a type parameter is reported at the parameter
     let generic = |ty: &syn::Type| {
         let tokens = ty.to_token_stream();
-        sig.generics.type_params().any(|p| mentions(tokens.clone(), &p.ident))
+        sig.generics
+            .type_params()
+            .any(|p| mentions(tokens.clone(), &p.ident))
     };
     let returns = match Returns::parse(&sig.output, sig) {
         Ok(r) => Some(r),

@@ -73,6 +73,7 @@ fn graph(c: &Captured) -> String {
 
 /// As rustc shows it: the line with the tokens underlined, then the message.
 fn report(d: &Diagnostic, source: &str) -> String {
+    assert!(d.to_string().contains("\n  help: "), "says what to write: {d}");
     let mut trees = d.tokens.clone().into_iter();
     let first = trees.next().map(|t| t.span());
     let (start, end): (LineColumn, LineColumn) = match first {

@@ -5,7 +5,9 @@
 //! Invariant: a call refers to earlier values only.
 
 use half::{bf16, f16};
-use tensorplay_graph::{Arg, Builder, DType, Expr, GraphModule, Host, Op, OpError, Scalar, TensorType, Value};
+use tensorplay_graph::{
+    Arg, Builder, DType, Expr, GraphModule, Host, Op, OpError, Scalar, TensorType, Value,
+};
 
 /// How an input lies in memory.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 //! Problem: fusion, layouts, dtypes and special values combine into more cases than anybody writes down.
 //!
 //! Method: [`generate`] makes well-typed random programs from a seed. Each runs as a whole graph on the tile VM, op by
-//! op through eager calls, and in [`reference`], an interpreter of naive loops that shares no code with the
+//! op through eager calls, and in [`mod@reference`], an interpreter of naive loops that shares no code with the
 //! product and carries an error bound with every element ([`compare`]). [`program`] prints the same programs as
 //! Rust functions; [`serve`] holds their emitted kernels against their eager bodies. [`shrink`] makes a failure small.
 //!

@@ -115,6 +115,7 @@ fn call(n: &Node, forms: &[Form], r: &mut Rng) -> Form {
                     .join(", ")
             ),
             A::S(s) => scalar(*s),
+            A::I(i64::MAX) => "i64::MAX".into(),
             A::I(i) => i.to_string(),
             A::Is(l) => list(l, r),
             A::D(d) => format!("DType::{d:?}"),

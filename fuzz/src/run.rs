@@ -9,6 +9,7 @@ pub fn graphs(seed: u64, n: u64, show: usize) -> usize {
     let mut failed = 0;
     let mut groups: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let (mut nodes, mut errors) = (0, 0);
+    let start = std::time::Instant::now();
     // how much the comparison tells: elements held exactly, within a bound, not at all
     let mut strength = [0usize; 3];
     for s in seed..seed + n {
@@ -66,5 +67,6 @@ pub fn graphs(seed: u64, n: u64, show: usize) -> usize {
         "{n} graphs of {nodes} calls, {errors} with an expected error: {failed} failed in {} groups",
         groups.len()
     );
+    println!("{:.0} graphs/s", n as f64 / start.elapsed().as_secs_f64());
     failed
 }

@@ -33,7 +33,16 @@ pub fn programs(seed: u64, n: u64) -> usize {
     for start in (0..n).step_by(PER_CRATE as usize) {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let status = Command::new(cargo)
-            .args(["test", "--quiet", "-p", "tensorplay-fuzz", "--test", "programs", "--", "--nocapture"])
+            .args([
+                "test",
+                "--quiet",
+                "-p",
+                "tensorplay-fuzz",
+                "--test",
+                "programs",
+                "--",
+                "--nocapture",
+            ])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             // a crate takes less than four seeds a function
             .env(SEED, (seed + start * 4).to_string())
@@ -51,7 +60,18 @@ pub fn programs(seed: u64, n: u64) -> usize {
     failed
 }
 
-fn one(f: &Function, c: &Case, splits: &mut BTreeMap<String, usize>) -> std::result::Result<(), Failure> {
+/// What the calls ran on.
+#[derive(Default)]
+struct Tally {
+    emitted: u64,
+    contractions: u64,
+    /// Outputs held bit for bit against the body, and within a bound only.
+    outputs: [usize; 2],
+    /// Split groups by reason.
+    splits: BTreeMap<String, usize>,
+}
+
+fn one(f: &Function, c: &Case, tally: &mut Tally) -> std::result::Result<(), Failure> {
     let fail = |kind: &str, detail: String| {
         Err(Failure {
             kind: kind.into(),
@@ -75,6 +95,7 @@ fn one(f: &Function, c: &Case, splits: &mut BTreeMap<String, usize>) -> std::res
     check::against("compiled", c, &want, &compiled)?;
     if let (Expected::Values(v), Ok(a), Ok(b)) = (&want, &eager, &compiled) {
         for ((&o, a), b) in c.outputs.iter().zip(a).zip(b) {
+            tally.outputs[usize::from(!v[o].pure)] += 1;
             if v[o].pure
                 && let Err(e) = compare::bitwise(a, b)
             {
@@ -85,15 +106,18 @@ fn one(f: &Function, c: &Case, splits: &mut BTreeMap<String, usize>) -> std::res
         if after.calls.dispatched != before.calls.dispatched + 1 {
             return fail("proof: not dispatched", after.to_string());
         }
-        let split = t.splits - s.splits;
-        if split > 0 {
-            for f in &after.fallbacks {
-                *splits.entry(f.reason.clone()).or_default() += 1;
-            }
-        } else if t.tile > s.tile {
+        tally.emitted += t.emitted - s.emitted;
+        tally.contractions += t.contractions - s.contractions;
+        // only the nodes of a split group may run on the tile VM, and nothing else may fall back
+        let split = (t.splits - s.splits) as usize;
+        if split == 0 && t.tile > s.tile {
             return fail("proof: tile VM", after.to_string());
-        } else if !after.fallbacks.is_empty() {
+        }
+        if after.fallbacks.len() != split {
             return fail("proof: fallback", after.to_string());
+        }
+        for f in &after.fallbacks {
+            *tally.splits.entry(f.reason.clone()).or_default() += 1;
         }
         // again, from the plan
         let again = check::guarded(|| (f.run)(&inputs));
@@ -110,11 +134,11 @@ pub fn functions(table: &[Function], refused: &[(u64, &str, &str)]) -> usize {
         println!("=== {source}\nseed {seed}: refused by the macro: {why}");
     }
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    let mut splits: BTreeMap<String, usize> = BTreeMap::new();
+    let mut tally = Tally::default();
     for f in table {
         let c = case(f.seed, Mode::Program).case;
         errors += usize::from(matches!(check::expected(&c), Some(Expected::Error(_))));
-        if let Err(e) = one(f, &c, &mut splits) {
+        if let Err(e) = one(f, &c, &mut tally) {
             failed += 1;
             *groups.entry(e.kind.clone()).or_default() += 1;
             println!("=== {}\n{}", f.source, report::failure(f.seed, &c, &e));
@@ -124,10 +148,14 @@ pub fn functions(table: &[Function], refused: &[(u64, &str, &str)]) -> usize {
         "{} functions, {errors} with an expected error: {failed} failed {groups:?}",
         table.len() + refused.len()
     );
+    let [exact, near] = tally.outputs;
+    println!("outputs compared: {exact} bit for bit with the body, {near} within a bound");
     println!(
-        "{} split groups by a bound predicate",
-        splits.values().sum::<usize>()
+        "{} groups on emitted kernels, {} contractions, {} groups split by a bound predicate",
+        tally.emitted,
+        tally.contractions,
+        tally.splits.values().sum::<usize>()
     );
-    splits.iter().for_each(|(why, n)| println!("  {n} x {why}"));
+    tally.splits.iter().for_each(|(why, n)| println!("  {n} x {why}"));
     failed
 }

@@ -89,11 +89,9 @@ pub(crate) fn infer_call(
         .enumerate()
         .find_map(|(i, a)| Some((i, failure(a, &env)?)))
     {
-        return Err(
-            OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message)
-                .help("change the operands so that the number exists")
-                .at([i]),
-        );
+        return Err(OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message)
+            .help("change the operands so that the number exists")
+            .at([i]));
     }
     let args: Vec<ArgType> = args
         .iter()
@@ -197,10 +195,8 @@ impl Builder {
         let types = self.infer(op, &args, wanted)?;
         if types.len() < wanted {
             let message = format!("result {} is used, but there are {}", wanted - 1, types.len());
-            return Err(
-                OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message)
-                    .help("use the results that there are"),
-            );
+            return Err(OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message)
+                .help("use the results that there are"));
         }
         let n = types.len() as u32;
         let node = self.push(op, args, types);

@@ -1,6 +1,6 @@
 //! The procedural macros of tensorplay (internal; use the `tensorplay` crate).
 //!
-//! A shell: capture reads, stax compiles, [`expand`] prints. Nothing is kept between two expansions.
+//! A shell: capture reads, stax compiles, `expand` prints. Nothing is kept between two expansions.
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;

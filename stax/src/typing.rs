@@ -2,8 +2,8 @@
 
 use tensorplay_graph::op::row::{ArgType, Call, Signature};
 use tensorplay_graph::{
-    Arg, Code, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind, TensorType,
-    Value,
+    Arg, Code, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
+    TensorType, Value,
 };
 
 /// The dtype of every value, and the signature of every call.
@@ -95,8 +95,13 @@ impl Typing {
 }
 
 fn open(op: Op) -> OpError {
-    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), "the dtype of the result is not known before a call")
-        .help("write the dtype as a literal, as in DType::F32")
+    OpError::new(
+        Code::VALUE,
+        OpErrorKind::Value,
+        op.name(),
+        "the dtype of the result is not known before a call",
+    )
+    .help("write the dtype as a literal, as in DType::F32")
 }
 
 /// The dtypes that inputs must have: their spec's, else what their uses force, else open (`None`).

@@ -47,9 +47,9 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                                             let b1 = <[f32] as Input>::get::<T>(b1, i);
                                             let add = (matmul + b1);
                                             let hidden = (add.gelu());
-                                            (hidden,)
+                                            ((), hidden)
                                         };
-                                    hidden_out[i].write(<f32 as Store>::store(values.0.get()));
+                                    hidden_out[i].write(<f32 as Store>::store(values.1.get()));
                                     ;
                                 }
                             }
@@ -102,9 +102,9 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                                             let b2 = <[f32] as Input>::get::<T>(b2, i);
                                             let add = (matmul + b2);
                                             let hidden = (add.gelu());
-                                            (hidden,)
+                                            ((), hidden)
                                         };
-                                    hidden_out[i].write(<f32 as Store>::store(values.0.get()));
+                                    hidden_out[i].write(<f32 as Store>::store(values.1.get()));
                                     ;
                                 }
                             }
@@ -156,9 +156,9 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                                             let matmul = <[f32] as Input>::get::<T>(matmul, i);
                                             let b3 = <[f32] as Input>::get::<T>(b3, i);
                                             let add = (matmul + b3);
-                                            (add,)
+                                            ((), add)
                                         };
-                                    add_out[i].write(<f32 as Store>::store(values.0.get()));
+                                    add_out[i].write(<f32 as Store>::store(values.1.get()));
                                     ;
                                 }
                             }
@@ -197,9 +197,10 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
 #[doc(hidden)]
 #[allow(unused_macros, non_local_definitions)]
 macro_rules! __tp_x_classify_bcefe594b67bf765 {
-    (@ meta $ ($p : tt) *) =>
+    (@ explain $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
+        explain(:: tensorplay :: __private ::
         probe(||
         {
             let _ = $ ($p) *
@@ -208,7 +209,20 @@ macro_rules! __tp_x_classify_bcefe594b67bf765 {
             :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
             tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
             dummy());
-        })
+        }))
+    }; (@ graphs $ ($p : tt) *) =>
+    {
+        :: tensorplay :: __private ::
+        graphs(:: tensorplay :: __private ::
+        probe(||
+        {
+            let _ = $ ($p) *
+            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
+            :: dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay
+            :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
+            tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+            dummy());
+        }))
     };
 }
 #[doc(hidden)]

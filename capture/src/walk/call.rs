@@ -93,7 +93,9 @@ impl Walk {
             what == Kind::Try(Box::new(Kind::None)).describe() && (name == "unwrap" || name == "expect");
         self.fail(d.help(match name.to_string().as_str() {
             _ if unwraps => "return a Result and write `?`, or call the operation without try_",
-            "try_into" | "into_iter" | "iter" => "take the parts one by one, as in (p[0].clone(), p[1].clone())",
+            "try_into" | "into_iter" | "iter" => {
+                "take the parts one by one, as in (p[0].clone(), p[1].clone())"
+            }
             _ => "put the call outside of the compiled function",
         }))
     }
@@ -320,7 +322,9 @@ impl Walk {
             .last()
             .is_some_and(|s| s.ident.to_string().starts_with(char::is_uppercase));
         self.fail(match shown.as_str() {
-            "Err" => d.help("a captured function fails through its operations; return the error outside of it"),
+            "Err" => {
+                d.help("a captured function fails through its operations; return the error outside of it")
+            }
             _ if constructor => d.help("use a tuple of tensors, and make the value outside of the function"),
             _ => d.help("write its operations out, or pass its result as a parameter"),
         })

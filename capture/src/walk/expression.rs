@@ -185,9 +185,7 @@ impl Walk {
             Kind::Unknown => Kind::Unknown,
             other => {
                 let message = format!("a field of {} cannot be captured yet", other.describe());
-                self.fail(
-                    Diagnostic::new(code::STATEMENT, f, message).help("pass its value as a parameter"),
-                )
+                self.fail(Diagnostic::new(code::STATEMENT, f, message).help("pass its value as a parameter"))
             }
         }
     }
@@ -217,7 +215,8 @@ impl Walk {
         if matches!(&*i.index, Expr::Range(_)) {
             let message = format!("a range of {} cannot be captured yet", base.describe());
             return self.fail(
-                Diagnostic::new(code::STATEMENT, i, message).help("write narrow(..) or slice(..) of a tensor"),
+                Diagnostic::new(code::STATEMENT, i, message)
+                    .help("write narrow(..) or slice(..) of a tensor"),
             );
         }
         let at = i.index.to_token_stream();

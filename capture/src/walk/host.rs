@@ -25,9 +25,12 @@ impl Walk {
                     };
                     (Code::DIM_RANGE, help)
                 }
-                _ if message.ends_with("by zero") => (code::HOST_FAILS, "divide by another number".to_string()),
+                _ if message.ends_with("by zero") => {
+                    (code::HOST_FAILS, "divide by another number".to_string())
+                }
                 _ => {
-                    let help = "change the operands so that the result fits, or pass the number as a parameter";
+                    let help =
+                        "change the operands so that the result fits, or pass the number as a parameter";
                     (code::HOST_FAILS, help.to_string())
                 }
             };

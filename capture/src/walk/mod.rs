@@ -293,8 +293,14 @@ impl Walk {
 
     /// Reports a broken rule at the arguments at fault.
     fn op_error(&self, e: &OpError, args: &[Arg], parts: &[TokenStream], whole: TokenStream) -> Kind {
-        // of two operands that do not fit, the error is at the later one, and a note names the other
-        let at = e.args.iter().copied().max();
+        // what does not fit a tensor is at fault, and a note names that tensor; of two numbers, neither is
+        let one = match e.args.as_slice() {
+            [_] => true,
+            several => several
+                .iter()
+                .any(|i| matches!(args.get(*i), Some(Arg::Value(_)))),
+        };
+        let at = e.args.iter().copied().max().filter(|_| one);
         let tokens = match at.and_then(|i| parts.get(i)) {
             Some(part) if !part.is_empty() => part.clone(),
             _ => whole,

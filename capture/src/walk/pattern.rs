@@ -73,7 +73,8 @@ impl Walk {
                 let name = p.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 self.name(&name, &kind);
                 if !self.scope.assign(&name, kind) {
-                    let message = format!("`{name}` is not a local: an assignment to it cannot be captured yet");
+                    let message =
+                        format!("`{name}` is not a local: an assignment to it cannot be captured yet");
                     self.fail(Diagnostic::new(code::STATEMENT, place, message).help("assign to a local"));
                 }
             }

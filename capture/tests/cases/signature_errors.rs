@@ -131,3 +131,12 @@ fn spec_dtypes(#[spec(f64[2])] x: &Tensor, y: &Tensor, #[spec(i64[2])] z: &Tenso
 
 #[compile(spec(return = (f32[2], f32[2])))]
 fn return_specs(x: &Tensor) -> Tensor { x.relu() }
+
+#[compile]
+fn generic_types<T: Into<f64>>(x: &Tensor, s: T, l: &[T]) -> T { x * s.into() }
+
+#[compile]
+fn pattern_names((x, y): (&Tensor, &Tensor), Pair(a, b): Pair) -> Tensor { x + y * a - b }
+
+#[compile(spec(x = f32, y = f32[2], return = (f32[2], f32)))]
+fn good_specs_stay(x: &Tensor, y: &Tensor) -> (Tensor, Tensor) { (x.relu(), y.unsqueeze(3)) }

@@ -48,6 +48,10 @@ impl Cell {
     pub fn exact(&self) -> bool {
         self.e == 0.0
     }
+    /// Whether it may be zero of either sign, though it is not known exactly.
+    pub fn spans_zero(&self) -> bool {
+        self.e > 0.0 && self.v.abs() <= self.e
+    }
     /// A zero whose sign is not defined is not exact.
     pub fn unsigned_zero(mut self) -> Cell {
         if self.v == 0.0 && self.e == 0.0 {

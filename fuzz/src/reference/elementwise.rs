@@ -401,6 +401,10 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         Sub => exact(&|x| x[0] - x[1]),
         Rsub => exact(&|x| x[1] - x[0]),
         Mul => exact(&|x| x[0] * x[1]),
+        // a pole within the bound
+        Div if x[1].spans_zero() => Cell::any(),
+        Rdiv if x[0].spans_zero() => Cell::any(),
+        Pow if x[0].spans_zero() && x[1].v - x[1].e < 0.0 => Cell::any(),
         Div => exact(&|x| x[0] / x[1]),
         Rdiv => exact(&|x| x[1] / x[0]),
         Neg => exact(&|x| -x[0]),
@@ -464,7 +468,9 @@ fn floats(op: Op, d: DType, x: &[Cell]) -> Cell {
         }
         Atan2 => within(u, &|x| x[0].atan2(x[1])),
         Hypot => within(u, &|x| x[0].hypot(x[1])),
-        Copysign if inexact && x[1].v.abs() <= x[1].e => Cell::any(),
+        Copysign if x[1].spans_zero() => Cell::any(),
+        // the sign of a NaN is not defined
+        Copysign if x[1].v.is_nan() => Cell::any(),
         Copysign => exact(&|x| x[0].copysign(x[1])),
         Fmod | Remainder | FloorDiv if inexact => Cell::any(),
         Fmod => exact(&|x| x[0] % x[1]),

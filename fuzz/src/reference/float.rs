@@ -26,6 +26,16 @@ pub fn unary(op: Op, d: DType, x: Cell) -> Cell {
     if tail && x.v.is_infinite() {
         return Cell::any();
     }
+    // the corners of a bound say nothing of a period or a pole between them
+    let wild = match op {
+        Op::Sin | Op::Cos => x.e > 0.5,
+        Op::Reciprocal => x.spans_zero(),
+        Op::Tan => x.e > 0.0 && x.v.cos().abs() <= 4.0 * x.e,
+        _ => false,
+    };
+    if wild {
+        return Cell::any();
+    }
     match op {
         Op::Exp => f(u, 0.0, &f64::exp),
         Op::Exp2 => f(u, 0.0, &f64::exp2),

@@ -130,10 +130,7 @@ fn paths_are_reached_by_their_shape() {
             .replace(' ', "")
     };
     assert_eq!(reach("f"), "f!{@explainf}");
-    assert_eq!(
-        reach("a::b::f::<12>"),
-        "a::b::f!{@explaina::b::f::<12>}"
-    );
+    assert_eq!(reach("a::b::f::<12>"), "a::b::f!{@explaina::b::f::<12>}");
     assert_eq!(
         reach("Net::forward"),
         "::tensorplay::__private::explain(Net::__tp_meta_forward())"

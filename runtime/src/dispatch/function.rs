@@ -304,8 +304,15 @@ impl Function {
         counters::MISSES.add(1);
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let plan = bind(&state.blob, self.strips, &metas, &key.scalars, Some(scalars), kernels())
-            .inspect_err(|_| state.errors.add(1))?;
+        let plan = bind(
+            &state.blob,
+            self.strips,
+            &metas,
+            &key.scalars,
+            Some(scalars),
+            kernels(),
+        )
+        .inspect_err(|_| state.errors.add(1))?;
         counters::BINDS.add(1);
         state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
@@ -322,8 +329,17 @@ impl Function {
             });
         entries[entry].binds += 1;
         let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
-        let tally = Arc::new(Tally { runs: Sharded::new(), counts: plan.counts });
-        let bound = Arc::new(Bound { key, plan, entry, tally, seen: AtomicU64::new(epoch) });
+        let tally = Arc::new(Tally {
+            runs: Sharded::new(),
+            counts: plan.counts,
+        });
+        let bound = Arc::new(Bound {
+            key,
+            plan,
+            entry,
+            tally,
+            seen: AtomicU64::new(epoch),
+        });
         let old = state.table.load();
         let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
         plans.push(bound.clone());
@@ -350,7 +366,11 @@ impl Function {
         if let Some(Ok(state)) = self.state.get() {
             let mut entries = lock(&state.entries);
             let mut retired = lock(&state.retired);
-            state.table.load().iter().for_each(|b| retired.take(b.tally.clone()));
+            state
+                .table
+                .load()
+                .iter()
+                .for_each(|b| retired.take(b.tally.clone()));
             state.table.store(Arc::new(Vec::new()));
             entries.clear();
         }
@@ -376,7 +396,12 @@ impl State {
         let retired = lock(&self.retired);
         let mut totals = retired.totals;
         let live = table.iter().map(|b| &b.tally);
-        for t in live.chain(retired.tallies.iter().filter(|t| !table.iter().any(|b| Arc::ptr_eq(&b.tally, t)))) {
+        for t in live.chain(
+            retired
+                .tallies
+                .iter()
+                .filter(|t| !table.iter().any(|b| Arc::ptr_eq(&b.tally, t))),
+        ) {
             totals.add(t);
         }
         totals

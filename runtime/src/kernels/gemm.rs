@@ -2,7 +2,7 @@
 //!
 //! Problem: `out[m, n] = a[m, k] * b[k, n]` for operands that are transposed, sliced or broadcast, in eight dtypes,
 //! on several threads. Method: f32 and f64 go to the `gemm` crate, single-threaded inside
-//! [`parts`](super::par::parts); f16 and bf16 are widened to f32 panels, accumulate in f32 and are rounded once;
+//! [`parts`]; f16 and bf16 are widened to f32 panels, accumulate in f32 and are rounded once;
 //! integers wrap, in i-k-j loops over packed rows. Bool is refused: the dtype rule excludes it.
 //!
 //! Invariants: the pieces that threads share out depend on the shapes only, so results do not depend on the

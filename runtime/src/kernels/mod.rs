@@ -3,8 +3,8 @@
 //! Problem: a program of the kernel IR must run on any shapes, strides and thread counts, from code that was
 //! emitted into the user's binary or interpreted. Method: the only code instantiated per program is a
 //! [`strip`](mod@strip) over contiguous lanes, in the binary or as a sequence of prebuilt instruction strips
-//! ([`vm`]); a [`nest`] binds a kernel to real shapes and feeds the strips with L1-resident pieces, folds rows
-//! with [`reduce`] and splits the work with [`par`]. Matrix products are in [`gemm`]. Invariant: pointers,
+//! (`vm`); a [`nest`] binds a kernel to real shapes and feeds the strips with L1-resident pieces, folds rows
+//! with `reduce` and splits the work with [`par`]. Matrix products are in [`gemm`]. Invariant: pointers,
 //! shapes and strides only; tensors and layouts belong to the callers.
 
 pub(crate) mod arena;

@@ -36,7 +36,7 @@ pub(crate) const fn tag(dtype: DType, access: Access) -> u16 {
 /// Strips run whole groups of lanes; [`nest`](super::nest) repeats or pads the last one.
 pub(crate) const GROUP: usize = 64;
 
-/// The operands of one call, of whole groups of [`GROUP`] lanes. Params follow the inputs, as splats of their dtype;
+/// The operands of one call, of whole groups of 64 lanes. Params follow the inputs, as splats of their dtype;
 /// what the program updates ([`Access::Update`]) is the first output and no input.
 #[derive(Debug)]
 pub struct Raw<'a> {
@@ -331,7 +331,7 @@ macro_rules! strip {
                     ];
                 const PARAMS: &'static [$crate::__private::DType] =
                     &[$($(<$pt as Store>::DTYPE),*)?];
-                const OUTPUTS: &'static [$crate::__private::DType] = 
+                const OUTPUTS: &'static [$crate::__private::DType] =
                     &[$(<$ut as Store>::DTYPE,)? $(<$ot as Store>::DTYPE),*];
                 #[inline(always)]
                 fn run<T: Tier>(mut args: Args<'_>) {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering};
 use tensorplay_graph::op::shape::slice_bounds;
 use tensorplay_graph::{
-    Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError, OpErrorKind,
-    Scalar, TensorType, TypeError, TypeInterpreter, Value,
+    Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError,
+    OpErrorKind, Scalar, TensorType, TypeError, TypeInterpreter, Value,
 };
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::kernel::Space;
@@ -108,20 +108,27 @@ pub(crate) fn bind(
 }
 
 fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
-    let types = inputs.iter().map(|m| TensorType::known(m.dtype, &m.shape)).collect();
+    let types = inputs
+        .iter()
+        .map(|m| TensorType::known(m.dtype, &m.shape))
+        .collect();
     match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
         Ok(_) => Ok(()),
         Err(TypeError::Op(_, e)) => Err(e.into()),
-        Err(TypeError::Eval(EvalError::Host { op, error: HostError::Failed(message), .. })) => {
-            Err(host_error(op, message))
-        }
+        Err(TypeError::Eval(EvalError::Host {
+            op,
+            error: HostError::Failed(message),
+            ..
+        })) => Err(host_error(op, message)),
         Err(TypeError::Eval(e)) => Err(Error::msg(e)),
     }
 }
 
 fn host_error(op: Op, message: String) -> Error {
     let help = "the same expression panics in the plain function";
-    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message).help(help).into()
+    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message)
+        .help(help)
+        .into()
 }
 
 struct Binder<'a> {

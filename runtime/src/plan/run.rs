@@ -21,7 +21,11 @@ type Bases = SmallVec<[*mut u8; 24]>;
 fn read_once<'a>(inputs: &[&'a Tensor]) -> SmallVec<[StorageRef<'a>; 8]> {
     let mut held: SmallVec<[StorageRef<'a>; 8]> = SmallVec::with_capacity(inputs.len());
     for (i, t) in inputs.iter().enumerate() {
-        let earlier = if t.is_variable() { inputs[..i].iter().position(|u| t.same_variable(u)) } else { None };
+        let earlier = if t.is_variable() {
+            inputs[..i].iter().position(|u| t.same_variable(u))
+        } else {
+            None
+        };
         let value = match earlier {
             Some(j) => held[j].clone(),
             None => t.value(),

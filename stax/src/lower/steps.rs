@@ -348,8 +348,13 @@ impl Assembler<'_> {
                 false => Access::Lanes,
             };
             vars.insert(*lane, Var(program.inputs.len() as u16));
+            // the buffer of an update has the name of its last value
+            let name = match access {
+                Access::Update => &self.lanes[*lane].name,
+                _ => &buffer.name,
+            };
             program.inputs.push(Input {
-                name: names.unique(&buffer.name),
+                name: names.unique(name),
                 dtype: buffer.dtype,
                 access,
             });

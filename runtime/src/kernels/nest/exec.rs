@@ -49,7 +49,7 @@ struct Call<'a> {
 struct Unit<'u, 'c> {
     call: &'u Call<'c>,
     /// For a direct or row-direct buffer, and for the tensor behind a tile: lane 0 of the first row.
-    tensors: SmallVec<[*mut u8; 8]>,
+    tensors: &'u [*mut u8],
     rows: usize,
     /// The block's area.
     shared: *mut u8,
@@ -122,6 +122,8 @@ pub(super) unsafe fn run(
         let call = call.get();
         let (shared, local) = (Scratch::new(nest.shared), Scratch::new(nest.local));
         let mut local = Local::new(call, local.ptr());
+        // not a vector a unit: moving one just written waits for all stores to the outputs before it
+        let mut tensors = call.bases.clone();
         for at in &nest.bool_rows {
             // SAFETY: inside the area. The padding of Bool row tiles is read, so it must be 0 or 1.
             unsafe {
@@ -133,7 +135,7 @@ pub(super) unsafe fn run(
         }
         for u in range {
             // SAFETY: the caller's contract; the scratch has the bound sizes.
-            unsafe { call.unit(u, shared.ptr(), &mut local) };
+            unsafe { call.unit(u, shared.ptr(), &mut local, &mut tensors) };
         }
     };
     if whole_rows {
@@ -168,17 +170,16 @@ impl<'a> Local<'a> {
 
 impl Call<'_> {
     /// # Safety
-    /// The contract of [`Nest::run`]; `shared` and `local` have the sizes that were bound.
-    unsafe fn unit(&self, u: usize, shared: *mut u8, local: &mut Local<'_>) {
+    /// The contract of [`Nest::run`]; `shared` and `local` have the sizes that were bound, `tensors` is as long as the bases.
+    unsafe fn unit(&self, u: usize, shared: *mut u8, local: &mut Local<'_>, tensors: &mut [*mut u8]) {
         let nest = self.nest;
         let (rest, chunk) = (u / nest.chunks, u % nest.chunks);
         let (mut rest, block) = (rest / nest.blocks, rest % nest.blocks);
         let first = block * nest.block;
         let rows = nest.block.min(nest.rows - first);
-        let mut tensors = self.bases.clone();
-        for (t, plan) in tensors.iter_mut().zip(&nest.plans) {
+        for ((t, base), plan) in tensors.iter_mut().zip(&self.bases).zip(&nest.plans) {
             // SAFETY: row `first` of the block is within the tensor.
-            *t = unsafe { t.offset(first as isize * plan.row) };
+            *t = unsafe { base.offset(first as isize * plan.row) };
         }
         for (axis, extent) in nest.outer.iter().enumerate().rev() {
             let i = (rest % extent) as isize;
@@ -224,9 +225,7 @@ impl Unit<'_, '_> {
                     self.tensors[usize::from(b)].add(from * plan.size),
                     plan.row as usize,
                 ),
-                Place::Chunk { at, lone } => {
-                    (area.add(at), if lone { 0 } else { nest.chunk * plan.size })
-                }
+                Place::Chunk { at, lone } => (area.add(at), if lone { 0 } else { nest.chunk * plan.size }),
                 Place::Full { at } => (self.shared.add(at + from * plan.size), nest.len * plan.size),
                 Place::RowTile { .. } => unreachable!("a row buffer read as elements"),
             }
@@ -309,7 +308,7 @@ impl Unit<'_, '_> {
                 let (dst, step) = self.row(r.dst);
                 let fold = r.folder.chunk();
                 for row in 0..self.rows {
-                    let src = src.wrapping_add(row * pitch);
+                    let src = src.wrapping_add(row.wrapping_mul(pitch));
                     let mut acc = r.folder.start();
                     match r.share {
                         Share::No => fold(src, n, 0, self.center(r, row), &mut acc),
@@ -326,7 +325,8 @@ impl Unit<'_, '_> {
                             }
                         }
                     }
-                    r.folder.store(&acc, r.dtype, dst.wrapping_add(row.wrapping_mul(step)));
+                    r.folder
+                        .store(&acc, r.dtype, dst.wrapping_add(row.wrapping_mul(step)));
                 }
             }
             self.tiles(phase, 0, n, local, false);

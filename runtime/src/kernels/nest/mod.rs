@@ -4,11 +4,11 @@
 //! must be folded. Method: [`Nest::bind`] orders and collapses the axes into *outer* axes, one axis of *rows*
 //! and *lanes*, and decides for every buffer whether strips read it in place or through an L1-resident tile.
 //! [`Nest::run`] walks blocks of rows (or of lanes) with [`par`](super::par) and executes the steps block by
-//! block ([`exec`]); tiles are filled and written back by [`copy`].
+//! block (`exec`); tiles are filled and written back by `copy`.
 //!
 //! Invariants: a nest holds no data pointers, so it is shared between threads and calls; the borders at which
 //! floats are folded depend on the shapes only; nothing is allocated on the run path but scratch from the
-//! thread's [`arena`](super::arena); a space without elements touches no memory, except that folds over an
+//! thread's `arena`; a space without elements touches no memory, except that folds over an
 //! empty axis write their identity.
 
 mod bind;

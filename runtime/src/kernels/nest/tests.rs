@@ -36,6 +36,11 @@ strip! {
     }
 }
 strip! {
+    fn softmax_scale_in_place(r: f32) -> (&mut e: f32 = out) {
+        let out = e * r;
+    }
+}
+strip! {
     fn scale_row(s: [f32]; inv: f32) -> (mean: f32 = out) {
         let out = s * inv;
     }
@@ -69,6 +74,11 @@ pub(super) static SOFTMAX: [Strip; 3] = [
     strip::<softmax_exp>(),
     strip::<softmax_inv>(),
     strip::<softmax_scale>(),
+];
+static SOFTMAX_IN_PLACE: [Strip; 3] = [
+    strip::<softmax_exp>(),
+    strip::<softmax_inv>(),
+    strip::<softmax_scale_in_place>(),
 ];
 pub(super) static NORM: [Strip; 3] = [strip::<scale_row>(), strip::<norm_row>(), strip::<norm>()];
 static MEAN: [Strip; 1] = [strip::<scale_row>()];
@@ -223,6 +233,27 @@ pub(super) fn softmax_kernel() -> Kernel {
             map(Space::Elem, &[Tmp(3), Tmp(2)], &[], scale, &[Out(0)]),
         ],
     )
+}
+
+/// Softmax whose exponentials wait in the output.
+fn softmax_in_place_kernel() -> Kernel {
+    let mut k = softmax_kernel();
+    k.scratch.truncate(3);
+    k.steps.truncate(4);
+    let Step::Map(exp) = &mut k.steps[1] else {
+        unreachable!("the second step is a map")
+    };
+    exp.outputs = vec![Out(0)];
+    k.steps[2] = reduce(ReduceKind::Sum, Out(0), Tmp(1));
+    let scale = program(
+        &[("r", F, S), ("e", F, Access::Update)],
+        0,
+        &[(op(Op::Mul), &[1, 0], F)],
+        &[(2, F)],
+    );
+    k.steps
+        .push(map(Space::Elem, &[Tmp(2), Out(0)], &[], scale, &[Out(0)]));
+    k
 }
 
 fn scale_program() -> Program {
@@ -452,7 +483,7 @@ fn element_wise_kernels_over_layouts() {
 
 #[test]
 fn softmax_over_layouts_and_axes() {
-    let (k, mut rng) = (softmax_kernel(), Rng(2));
+    let (k, in_place, mut rng) = (softmax_kernel(), softmax_in_place_kernel(), Rng(2));
     for round in 0..8 {
         for shape in SHAPES {
             for reduced in 0..=shape.len().min(2) {
@@ -461,7 +492,11 @@ fn softmax_over_layouts_and_axes() {
                     tensor(&mut rng, shape, false, round % 2 == 0),
                 );
                 let (outer, inner) = shape.split_at(shape.len() - reduced);
-                let got = run(&k, &SOFTMAX, shape, reduced, std::slice::from_ref(&x), &out, &[]);
+                let ins = std::slice::from_ref(&x);
+                let got = run(&k, &SOFTMAX, shape, reduced, ins, &out, &[]);
+                let same = run(&in_place, &SOFTMAX_IN_PLACE, shape, reduced, ins, &out, &[]);
+                let bits = |t: &T| t.data.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&got) == bits(&same), "in place differs: {shape:?}");
                 for o in indices(outer) {
                     let row: Vec<Vec<usize>> = indices(inner).map(|i| [o.clone(), i].concat()).collect();
                     let m = row.iter().map(|i| x.get(i)).fold(f64::NEG_INFINITY, f64::max);
@@ -508,6 +543,57 @@ fn layer_norm_over_layouts() {
                             (ins[0].get(i) - mean) / (var + 0.1).sqrt() * ins[1].get(i) + ins[2].get(i);
                         close(got.get(i), want, &(shape, i));
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Rows that make a one-pass variance fail: far from zero, constant, a first vector unlike the rest, not finite.
+#[test]
+fn layer_norm_of_hard_rows() {
+    let (k, mut rng) = (norm_kernel(), Rng(5));
+    for n in [1usize, 5, 16, 17, 64, 100, 1024, 4096, 5000] {
+        let mut rows: Vec<Vec<f32>> = vec![
+            (0..n).map(|_| 2e3 + rng.next(1000) as f32 * 0.25).collect(),
+            vec![0.1; n],
+            (0..n)
+                .map(|i| if i < 16 { 1e4 } else { rng.next(100) as f32 })
+                .collect(),
+            (0..n).map(|i| i as f32).collect(),
+        ];
+        let finite = rows.len();
+        for bad in [f32::NAN, f32::INFINITY] {
+            let mut row = rows[0].clone();
+            row[n / 2] = bad;
+            rows.push(row);
+        }
+        let shape = [rows.len(), n];
+        let of = |data: Vec<f32>, row: isize| T {
+            data,
+            offset: 0,
+            strides: vec![row, 1],
+        };
+        let ins = [
+            of(rows.concat(), n as isize),
+            of(vec![1.0; n], 0),
+            of(vec![0.0; n], 0),
+        ];
+        let out = of(vec![0.0; rows.len() * n], n as isize);
+        let inv = 1.0 / n as f64;
+        let params = [Scalar::Float(inv), Scalar::Float(1e-5)];
+        let got = run(&k, &NORM, &shape, 1, &ins, &out, &params);
+        for (r, row) in rows.iter().enumerate() {
+            // the kernel's centre is an f32
+            let mean = (row.iter().map(|v| f64::from(*v)).sum::<f64>() as f32 * inv as f32) as f32;
+            let d = |v: f32| f64::from(v) - f64::from(mean);
+            let var = row.iter().map(|v| d(*v).powi(2)).sum::<f64>() * inv;
+            for (i, v) in row.iter().enumerate() {
+                let (got, want) = (got.get(&[r, i]), d(*v) / (var + 1e-5).sqrt());
+                if r < finite {
+                    close(got, want, &(n, r, i));
+                } else {
+                    assert!(got.is_nan(), "{got} at {:?}", (n, r, i));
                 }
             }
         }

@@ -7,8 +7,8 @@
 //! half of `sum(d * d)`: the difference then loses one bit, and a pivot far from the mean or a NaN gives nothing.
 //! Maxima track NaN beside the comparison, with one compare for two vectors.
 
-use super::{Acc, Moments};
 use super::vector::{Array, Vector};
+use super::{Acc, Moments};
 
 /// Elements whose partial sums stay in the element type.
 pub(super) const BLOCK: usize = 4096;
@@ -251,7 +251,11 @@ instances!("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma" avx512, __m512, __m512d
 macro_rules! table {
     ($fun:ident) => {{
         #[cfg(target_arch = "x86_64")]
-        let t: [_; 3] = [float::portable::$fun as _, float::avx2::$fun as _, float::avx512::$fun as _];
+        let t: [_; 3] = [
+            float::portable::$fun as _,
+            float::avx2::$fun as _,
+            float::avx512::$fun as _,
+        ];
         #[cfg(not(target_arch = "x86_64"))]
         let t: [_; 3] = [float::portable::$fun as _; 3];
         t

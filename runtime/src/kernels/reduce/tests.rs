@@ -47,6 +47,56 @@ fn float_sums_are_accurate() {
 }
 
 #[test]
+fn moments_match_two_passes_or_are_not_given() {
+    let noise = |i: usize| (i * 37 % 101) as f32 * 0.01 - 0.5;
+    for n in SIZES.into_iter().filter(|n| (1..=4096).contains(n)) {
+        let rows: [(bool, Vec<f32>); 6] = [
+            (n >= 33, (0..n).map(noise).collect()),
+            (n >= 33, (0..n).map(|i| 1e6 + noise(i) * 16.0).collect()),
+            (true, vec![0.1; n]),
+            (
+                false,
+                (0..n).map(|i| if i < 16 { 1e6 } else { noise(i) }).collect(),
+            ),
+            (
+                false,
+                (0..n).map(|i| if i == n / 2 { f32::NAN } else { 1.0 }).collect(),
+            ),
+            (
+                false,
+                (0..n)
+                    .map(|i| if i == n - 1 { f32::INFINITY } else { 1.0 })
+                    .collect(),
+            ),
+        ];
+        for (r, (known, x)) in rows.iter().enumerate() {
+            let mean = x.iter().map(|v| f64::from(*v)).sum::<f64>() / n as f64;
+            let center = f64::from(mean as f32);
+            let want: f64 = x.iter().map(|v| (f64::from(*v) - center).powi(2)).sum();
+            for isa in isas() {
+                let mut acc = Folder::new(Sum, DType::F32).start();
+                let mut m = Moments {
+                    mean: 0.0,
+                    squares: 0.0,
+                };
+                let fns = moments(DType::F32).expect("f32 has moments");
+                // SAFETY: the slice is readable and the CPU has the instruction set.
+                unsafe { fns[isa as usize](x.as_ptr().cast(), n, &mut acc, &mut m) };
+                let sum = fold(Sum, DType::F32, x, isa, 0.0).f;
+                assert_eq!(acc.f.to_bits(), sum.to_bits(), "{n} {r} {isa}");
+                match m.around(center, n) {
+                    Some(got) => assert!(
+                        (got - want).abs() <= 2e-6 * want + 1e-12,
+                        "{got} {want} {n} {r} {isa}"
+                    ),
+                    None => assert!(!known, "{n} {r} {isa}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn extremes_find_every_place_and_nan_wins() {
     for n in SIZES.into_iter().filter(|&n| n > 0) {
         for place in [0, n / 3, n / 2, n - 1] {
