@@ -117,6 +117,15 @@ pub fn addcmul(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     b.call(Op::Add, vec![args[0].clone(), t.into()])
 }
 
+/// The same, where the rank may be unknown: `n = elem_count(x) / max(elem_count(folded), 1)`, which is 0 for an empty axis.
+fn folded_extent(b: &Builder, x: Value, folded: Value, dims: &[Expr]) -> Expr {
+    if dims.is_empty() || b.ty(x).shape.is_some() {
+        return extent(b, x, dims);
+    }
+    let rows = Expr::binary(HostBinary::Max, Expr::ElemCount(folded), Expr::int(1));
+    Expr::binary(HostBinary::Div, Expr::ElemCount(x), rows)
+}
+
 /// `mean(x) = sum(x) / n`.
 pub fn mean(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
@@ -126,7 +135,8 @@ pub fn mean(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
         Op::MeanKeepdim => b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?,
         _ => b.call(Op::Sum, vec![x.into(), list(&dims)])?,
     };
-    b.call(Op::Div, vec![sum.into(), Arg::Host(extent(b, x, &dims))])
+    let n = folded_extent(b, x, sum, &dims);
+    b.call(Op::Div, vec![sum.into(), Arg::Host(n)])
 }
 
 /// `var(x) = sum((x - mean(x))^2) / max(n - correction, 0)`.
@@ -142,7 +152,7 @@ pub fn var(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
         Op::Sum
     };
     let sum = b.call(fold, vec![d.into(), list(&dims)])?;
-    let n = Expr::Cast(HostType::I64, Box::new(extent(b, x, &dims)));
+    let n = Expr::Cast(HostType::I64, Box::new(folded_extent(b, x, sum, &dims)));
     let c = Expr::Cast(HostType::I64, Box::new(host(args, 2)));
     let divisor = Expr::binary(HostBinary::Max, Expr::binary(HostBinary::Sub, n, c), Expr::int(0));
     b.call(Op::Div, vec![sum.into(), Arg::Host(divisor)])

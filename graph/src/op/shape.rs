@@ -274,9 +274,13 @@ pub fn reduce(c: &Call<'_>) -> Rule {
     reduce_with(c, false, false)
 }
 
-/// Like [`reduce`], for a row whose dims are not its second parameter.
+/// Like [`reduce`], for a norm: an infinite one is a largest or smallest value, which an empty axis does not have.
 pub fn reduce_p(c: &Call<'_>) -> Rule {
-    reduce_with(c, false, false)
+    let infinite = match c.args.get(1) {
+        Some(ArgType::Host(Some(h))) => h.as_float().is_some_and(f64::is_infinite),
+        _ => false,
+    };
+    reduce_with(c, false, infinite)
 }
 
 /// With the reduced axes at size 1.
@@ -586,6 +590,8 @@ pub fn flatten(c: &Call<'_>) -> Rule {
         return Ok(vec![None]);
     };
     if s.is_empty() {
+        // PyTorch lets a scalar be flattened along dim 0 or -1
+        (c.axis(1, from, 1)?, c.axis(2, to, 1)?);
         return Ok(vec![Some(vec![Dim::Known(1)])]);
     }
     let (from, to) = (c.axis(1, from, s.len())?, c.axis(2, to, s.len())?);

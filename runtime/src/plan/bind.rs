@@ -468,6 +468,7 @@ impl<'a> Binder<'a> {
         let mut divisors = Vec::new();
         if let [m] = &unit.members[..]
             && let Some((op, arg)) = self.integer_division(m.node)
+            && !self.shape(m.node.into()).contains(&0)
         {
             match arg.clone() {
                 Arg::Value(v) => {
