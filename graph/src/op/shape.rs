@@ -591,7 +591,8 @@ pub fn flatten(c: &Call<'_>) -> Rule {
     };
     if s.is_empty() {
         // PyTorch lets a scalar be flattened along dim 0 or -1
-        (c.axis(1, from, 1)?, c.axis(2, to, 1)?);
+        c.axis(1, from, 1)?;
+        c.axis(2, to, 1)?;
         return Ok(vec![Some(vec![Dim::Known(1)])]);
     }
     let (from, to) = (c.axis(1, from, s.len())?, c.axis(2, to, s.len())?);

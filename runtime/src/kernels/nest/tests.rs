@@ -585,7 +585,7 @@ fn layer_norm_of_hard_rows() {
         let got = run(&k, &NORM, &shape, 1, &ins, &out, &params);
         for (r, row) in rows.iter().enumerate() {
             // the kernel's centre is an f32
-            let mean = (row.iter().map(|v| f64::from(*v)).sum::<f64>() as f32 * inv as f32) as f32;
+            let mean = row.iter().map(|v| f64::from(*v)).sum::<f64>() as f32 * inv as f32;
             let d = |v: f32| f64::from(v) - f64::from(mean);
             let var = row.iter().map(|v| d(*v).powi(2)).sum::<f64>() * inv;
             for (i, v) in row.iter().enumerate() {
