@@ -165,3 +165,32 @@ fn a_variable_passed_twice_is_read_once() {
     });
     assert_eq!(torn, 0, "calls that saw two values of one variable");
 }
+
+/// An integer attribute decides a rule, so a call with another value is bound anew.
+#[test]
+fn a_rule_on_a_scalar_does_not_depend_on_earlier_calls() {
+    #[compile]
+    fn power(x: &Tensor, n: i32) -> Result<Tensor> {
+        Ok(x.powi(n))
+    }
+    let x = Tensor::from_slice(&[3i32, 2], 2);
+    assert_eq!(power(&x, 2).unwrap().to_vec::<i32>(), [9, 4]);
+    let error = power(&x, -1).unwrap_err();
+    assert_eq!(error.code(), "TP0020", "{error}");
+    let y = x.to_dtype(DType::F32);
+    assert_eq!(power(&y, -1).unwrap().to_vec::<f32>(), [1.0 / 3.0, 0.5]);
+}
+
+/// A variable that a function returns as it came stays the variable.
+#[test]
+fn a_variable_handed_through_keeps_its_handle() {
+    #[compile]
+    fn same(x: &Tensor) -> Tensor {
+        x.clone()
+    }
+    let w = Tensor::ones(3, DType::F32).requires_grad_(true);
+    let handle = same(&w);
+    assert!(handle.requires_grad());
+    handle.assign(&Tensor::zeros(3, DType::F32));
+    assert_eq!(w.to_vec::<f32>(), [0.0; 3]);
+}

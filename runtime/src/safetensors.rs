@@ -38,6 +38,10 @@ fn io_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
 
 /// Maps a file and returns its tensors by name. Nothing is read until it is used.
 ///
+/// While tensors of the file live, it must not be shortened or written in place by anybody: as with every mapped file,
+/// the operating system then ends the process (`SIGBUS`) or shows the new bytes. Replacing the file by a
+/// rename, as [`save`] does, is safe.
+///
 /// The file must not be changed in place while its tensors live; [`save`] replaces files and is safe.
 pub fn load(path: impl AsRef<Path>) -> Result<HashMap<String, Tensor>> {
     let path = path.as_ref();

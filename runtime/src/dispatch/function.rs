@@ -227,7 +227,7 @@ impl Function {
                 }
             }
             counters::CAPTURES.add(1);
-            let key_params = key_params(&blob.module.graph, blob.module.scalars.len());
+            let key_params = key_params(&blob);
             Ok(State {
                 blob,
                 key_params,

@@ -12,7 +12,7 @@ use crate::tensor::create;
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering};
+use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering, ParamKind};
 use tensorplay_graph::op::shape::slice_bounds;
 use tensorplay_graph::{
     Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError,
@@ -735,7 +735,12 @@ impl<'a> Binder<'a> {
     fn finish(mut self) -> Result<Plan> {
         let outputs: Vec<Value> = self.graph().outputs.clone();
         let mut places = Vec::with_capacity(outputs.len());
+        let mut handles = Vec::with_capacity(outputs.len());
         for v in outputs {
+            handles.push(match self.graph().node(v.node).kind {
+                NodeKind::Input(i) => Some(i),
+                NodeKind::Call(..) => None,
+            });
             let place = self.place(v)?;
             if let Some(d) = self.drafts.iter_mut().find(|d| d.base == place.base) {
                 d.escapes = true;
@@ -784,6 +789,7 @@ impl<'a> Binder<'a> {
             draws: self.draws,
             steps: self.steps,
             outputs: places,
+            handles,
             arena,
             counts: self.counts,
             fallbacks: self.fallbacks,
@@ -800,9 +806,20 @@ fn sizes(op: Op, shape: tensorplay_graph::Shape) -> Result<Sizes> {
 }
 
 /// Whether a scalar parameter belongs to the key: it is a size, an index, or a value that a creation needs.
-pub(crate) fn key_params(graph: &Graph, count: usize) -> Vec<bool> {
-    let mut key = vec![false; count];
-    for node in &graph.nodes {
+pub(crate) fn key_params(blob: &Blob) -> Vec<bool> {
+    let mut key = vec![false; blob.module.scalars.len()];
+    // integer attributes of composites decide rules and expansions, whatever becomes of them there
+    for node in &blob.written.nodes {
+        let NodeKind::Call(op, args) = &node.kind else {
+            continue;
+        };
+        for (a, p) in args.iter().zip(op.row().params) {
+            if !matches!(p.kind, ParamKind::Operand | ParamKind::Scalar | ParamKind::Float) {
+                all_params(a, &mut key);
+            }
+        }
+    }
+    for node in &blob.module.graph.nodes {
         let NodeKind::Call(op, args) = &node.kind else {
             continue;
         };

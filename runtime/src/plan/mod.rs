@@ -165,6 +165,8 @@ pub(crate) struct Plan {
     pub draws: usize,
     pub steps: Vec<Step>,
     pub outputs: Vec<Place>,
+    /// For each output that is an input as it came: which.
+    pub handles: Vec<Option<u32>>,
     pub arena: usize,
     pub counts: StepCounts,
     pub fallbacks: Vec<Fallback>,

@@ -72,7 +72,12 @@ impl Plan {
             Err(panic) => return Err(kernel_panic(panic)),
         }
         let mut results = Results::new();
-        for place in &self.outputs {
+        for (place, handle) in self.outputs.iter().zip(&self.handles) {
+            // a variable that is handed through stays the variable that it is
+            if let Some(t) = handle.map(|i| inputs[i as usize]).filter(|t| t.is_variable()) {
+                results.push(t.clone());
+                continue;
+            }
             let storage = match fresh.iter().find(|(base, _)| *base == place.base) {
                 Some((_, storage)) => storage.clone(),
                 None if (place.base as usize) < self.inputs => {
