@@ -21,7 +21,8 @@ pub(crate) fn once() {
     }
 }
 
-/// `linear(x, w, b).gelu()` on 16 by 16 matrices, by way of a blob.
+/// `linear(x, w, b).gelu()` at the size of a small layer, by way of a blob: the pages that a first call needs of the
+/// allocator, the arena and the packing buffers are then this thread's.
 fn small_graph() -> Option<()> {
     let mut b = Builder::new("start");
     let inputs = ["x", "w", "b"].map(|name| b.input(name, None));
@@ -29,9 +30,10 @@ fn small_graph() -> Option<()> {
     let y = b.call(Op::Gelu, vec![y.into()]).ok()?;
     b.module.graph.outputs.push(y);
     let blob = Blob::decode(&tensorplay_stax::analyse(&b.module).ok()?.encode()).ok()?;
-    let x = Tensor::try_zeros((16, 16), DType::F32).ok()?;
-    let bias = Tensor::try_zeros(16, DType::F32).ok()?;
-    let tensors = [&x, &x, &bias];
+    let x = Tensor::try_zeros((64, 128), DType::F32).ok()?;
+    let w = Tensor::try_zeros((128, 128), DType::F32).ok()?;
+    let bias = Tensor::try_zeros(128, DType::F32).ok()?;
+    let tensors = [&x, &w, &bias];
     let plan = bind(&blob, &[], &tensors.map(Meta::of), &[], Some(&[]), Kernels::Tile).ok()?;
     plan.run(&tensors, &[]).ok().map(drop)
 }
