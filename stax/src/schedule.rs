@@ -198,15 +198,13 @@ impl<'a> Scheduler<'a> {
         let NodeKind::Call(op, args) = &self.graph.node(id).kind else {
             return;
         };
-        let placed = match unit_kind(*op) {
+        match unit_kind(*op) {
             UnitKind::Map => self.place_lane(id),
             UnitKind::Row => self.place_fold(id, *op, args),
             kind => {
                 self.new_unit(kind, id, Space::Elem, false, None);
-                true
             }
-        };
-        debug_assert!(placed);
+        }
     }
 
     fn new_unit(
@@ -287,7 +285,7 @@ impl<'a> Scheduler<'a> {
             })
     }
 
-    fn place_lane(&mut self, id: NodeId) -> bool {
+    fn place_lane(&mut self, id: NodeId) {
         let mut candidates: Vec<usize> = Vec::new();
         for v in self.tensors(id) {
             if let Some(u) = self.unit(v).filter(|&u| self.units[u].kind.is_kernel())
@@ -315,7 +313,6 @@ impl<'a> Scheduler<'a> {
         if home.is_none() {
             self.new_unit(UnitKind::Map, id, Space::Elem, false, None);
         }
-        true
     }
 
     /// The space of a lane node in a group, or `None` if its shape surely does not fit.
@@ -356,19 +353,19 @@ impl<'a> Scheduler<'a> {
         match space {
             Space::Elem => (!shapes_differ(shape, &u.shape)).then_some(elem),
             Space::Row => {
-                let of_row = inside.iter().find(|(s, _)| *s == Space::Row).map(|_| ());
+                let of_row = inside.iter().any(|(s, _)| *s == Space::Row);
                 let row_shape = tensors
                     .iter()
                     .find(|v| self.unit(**v) == Some(unit))
                     .and_then(|v| self.graph.ty(*v).shape.clone());
-                (of_row.is_some() && !shapes_differ(shape, &row_shape)).then_some((Space::Row, kept))
+                (of_row && !shapes_differ(shape, &row_shape)).then_some((Space::Row, kept))
             }
         }
     }
 
-    fn place_fold(&mut self, id: NodeId, op: Op, args: &[Arg]) -> bool {
+    fn place_fold(&mut self, id: NodeId, op: Op, args: &[Arg]) {
         let Some(Arg::Value(v)) = args.first() else {
-            return false;
+            return;
         };
         let dims = fold_dims(op, args).map_or_else(|| "all".to_string(), |a| format!("{a:?}"));
         let kept = keeps_dims(op);
@@ -401,7 +398,6 @@ impl<'a> Scheduler<'a> {
                 self.new_unit(UnitKind::Row, id, Space::Row, kept, Some(dims));
             }
         }
-        true
     }
 
     /// Merges element-wise group `from` into `into` if that stays legal.

@@ -8,7 +8,7 @@
 mod cache;
 mod methods;
 
-use crate::shape::Written;
+use crate::shape::{Written, normal_dim};
 use crate::tensor::create;
 use crate::tensor::operators::Operand;
 use crate::{DType, Error, Result, Scalar, Tensor};
@@ -162,7 +162,7 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
             let mut parts = Vec::with_capacity(types.len());
             for t in types {
                 let shape = sizes(op, t)?;
-                let axis = if dim < 0 { dim + shape.len() as i64 } else { dim } as usize;
+                let axis = normal_dim(op.name(), dim, shape.len())?;
                 parts.push(x.view_narrow(dim, start, shape[axis] as i64)?);
                 start += shape[axis] as i64;
             }

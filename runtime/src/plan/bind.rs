@@ -4,10 +4,11 @@ use super::arena::{Draft, place};
 use super::check::{self, Divisor};
 use super::space::{IterSpace, Shapes, broadcast_strides};
 use super::spec::Binding;
-use super::{Buffer, DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
+use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
 use crate::kernels::nest::{Nest, View};
 use crate::kernels::strip::Strip;
 use crate::layout::{Layout, Sizes};
+use crate::shape::normal_dim;
 use crate::tensor::create;
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
@@ -370,9 +371,6 @@ impl<'a> Binder<'a> {
             .op_name()
             .to_string();
         self.fallbacks.push(Fallback { group: name, reason });
-        if self.kernels == Kernels::Emitted && !self.divides_integers(unit) {
-            log::debug!("a group runs node by node: {:?}", self.fallbacks.last());
-        }
         for m in &unit.members {
             let v: Value = m.node.into();
             if !unit.outputs.contains(&v) && self.typing.dtype(v).is_half() {
@@ -597,11 +595,7 @@ impl<'a> Binder<'a> {
     }
 
     fn pieces(&mut self, id: NodeId, x: &Place, dim: i64) -> Result<()> {
-        let axis = if dim < 0 {
-            dim + x.layout.rank() as i64
-        } else {
-            dim
-        } as usize;
+        let axis = normal_dim("chunk", dim, x.layout.rank())?;
         let mut start = 0;
         for index in 0..self.shapes[id.index()].len() {
             let len = self.shapes[id.index()][index][axis];
@@ -650,7 +644,7 @@ impl<'a> Binder<'a> {
         let dim = self.int(dim);
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
-        let axis = if dim < 0 { dim + shape.len() as i64 } else { dim } as usize;
+        let axis = normal_dim("cat", dim, shape.len())?;
         let mut start = 0;
         for x in xs {
             let Arg::Value(v) = x else { continue };
@@ -777,11 +771,6 @@ impl<'a> Binder<'a> {
             }
         }
         places.iter_mut().for_each(|p| renumber(&mut p.base));
-        debug_assert!(
-            buffers
-                .iter()
-                .all(|b| matches!(b, Buffer::Arena(_) | Buffer::Fresh(_)))
-        );
         Ok(Plan {
             inputs: self.inputs.len(),
             buffers,
