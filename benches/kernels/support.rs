@@ -92,7 +92,12 @@ fn program(attribute: &str) -> String {
     let steps = ["+ b", "* w", "* 0.5", "- x", "+ 1.0", "/ (w.square() + 1.0)"];
     let calls = ["tanh", "exp", "relu", "sigmoid", "abs", "gelu", "silu"];
     for k in 0..KERNELS {
-        let mut body = String::from("let t = x * w + b;");
+        // the loop below repeats after 42 kernels
+        let mut body = String::from(if k < 42 {
+            "let t = x * w + b;"
+        } else {
+            "let t = (x + w) * b;"
+        });
         for j in 0..2 + k % 3 {
             let _ = write!(
                 body,

@@ -124,7 +124,8 @@ fn strips(compiled: &Compiled, p: &TokenStream) -> (TokenStream, TokenStream) {
     };
     let names = compiled.names.iter().map(|n| Ident::new(n, Span::call_site()));
     let items = quote! {
-        use #p::strip;
+        #[allow(unused_imports)]
+        use #p::{bf16, f16, strip};
         #items
         static __TP_STRIPS: [#p::Strip; #n] = [#(#p::strip::<#names>()),*];
     };
@@ -134,8 +135,27 @@ fn strips(compiled: &Compiled, p: &TokenStream) -> (TokenStream, TokenStream) {
 /// `if let Some(r) = f.call(..) { return .. }`.
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     let (tensors, scalars) = arguments(c, p);
+    let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
+    // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
-    let (r, o, e) = (local("r"), local("o"), local("e"));
+    let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
+    match (&c.returns, c.fallible) {
+        (ReturnTree::Tensor, false) => {
+            return quote! {
+                if let ::core::option::Option::Some(#r) = #reach.tensor(#tensors, #scalars) {
+                    return #r;
+                }
+            };
+        }
+        (ReturnTree::Tensor, true) => {
+            return quote! {
+                if let ::core::option::Option::Some(#r) = #reach.try_tensor(#tensors, #scalars) {
+                    return ::core::result::Result::map_err(#r, ::core::convert::From::from);
+                }
+            };
+        }
+        (ReturnTree::Tuple(_), _) => {}
+    }
     let value = outputs(&c.returns, &o, &mut 0);
     let (value, error) = if c.fallible {
         (
@@ -146,7 +166,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
         (value, quote!(#p::raise(#e)))
     };
     quote! {
-        if let ::core::option::Option::Some(#r) = #reach.call(&[#(#tensors),*], &[#(#scalars),*]) {
+        if let ::core::option::Option::Some(#r) = #reach.call(#tensors, #scalars) {
             return match #r {
                 ::core::result::Result::Ok(mut #o) => #value,
                 ::core::result::Result::Err(#e) => #error,

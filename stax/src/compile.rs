@@ -2,7 +2,7 @@
 
 use crate::blob::{Blob, Instance};
 use crate::emit;
-use crate::kernel::Step;
+use crate::kernel::{MAX_OPERANDS, Step};
 use crate::lower::lower;
 use crate::schedule::{Unit, schedule};
 use crate::typing::{Typing, input_dtypes};
@@ -150,6 +150,10 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
             let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
             if let Some(name) = title(&source, &blob.module, unit) {
                 lowered.kernel.name = name;
+            }
+            if lowered.kernel.maps().any(|m| m.program.operands() > MAX_OPERANDS) {
+                kernels.push(None);
+                continue;
             }
             let first = names.len() as u32;
             let base = lowered.kernel.name.clone();

@@ -73,6 +73,9 @@ pub enum Access {
     Update,
 }
 
+/// Inputs, params and outputs of an emitted program. One with more runs on the tile VM.
+pub const MAX_OPERANDS: usize = 64;
+
 /// A value of a program: inputs come first, then params, then one value an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Var(pub u16);
@@ -147,6 +150,11 @@ impl Program {
     /// Whether the first output replaces the last input, lane by lane.
     pub fn updates(&self) -> bool {
         self.inputs.last().is_some_and(|i| i.access == Access::Update)
+    }
+
+    /// The number of inputs, params and outputs; one that is updated counts once.
+    pub fn operands(&self) -> usize {
+        self.inputs.len() + self.params.len() + self.outputs.len() - usize::from(self.updates())
     }
 
     /// The compute type of a value.

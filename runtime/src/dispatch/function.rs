@@ -221,9 +221,10 @@ impl Function {
         let state = self.state.get_or_init(|| {
             lock(&FUNCTIONS).push(self);
             let blob = Blob::decode(self.blob).map_err(|e| e.to_string())?;
-            for (program, strip) in blob.instances.iter().flat_map(|i| i.programs()).zip(self.strips) {
-                if !strip.fits(program.0) {
-                    return Err(format!("strip `{}` does not fit its program", strip.name()));
+            let mut strips = self.strips.iter();
+            for (program, _) in blob.instances.iter().flat_map(|i| i.programs()) {
+                if !strips.next().is_some_and(|s| s.fits(program)) {
+                    return Err(format!("program `{}` has no strip that fits it", program.name));
                 }
             }
             counters::CAPTURES.add(1);
@@ -244,25 +245,46 @@ impl Function {
             .map_err(|m| Error::GraphCapture(format!("`{}`: {m}", self.path)))
     }
 
-    /// Runs the compiled form; `None` where the plain body should run instead.
-    #[inline]
-    pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
-        match mode::current() {
-            Mode::Run => {}
-            Mode::Disabled => return None,
-            Mode::Probe => return Some(Ok(self.fabricate())),
+    /// Runs the compiled form of a function that returns one tensor; `None` where the plain body should run instead.
+    // these three are not inlined: what they hide would be built again in every user's function
+    #[track_caller]
+    #[inline(never)]
+    pub fn tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Tensor> {
+        match self.results(tensors, scalars)? {
+            Ok(mut r) => r.pop(),
+            Err(e) => e.raise(),
         }
-        Some(
-            self.run(tensors, scalars)
-                .map(|r| Outputs(r.into_iter().map(Some).collect())),
-        )
     }
 
-    fn fabricate(&'static self) -> Outputs {
+    /// The same for a function that returns one tensor or an error.
+    #[inline(never)]
+    pub fn try_tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Tensor>> {
+        match self.results(tensors, scalars)? {
+            Ok(mut r) => r.pop().map(Ok),
+            Err(e) => Some(Err(e)),
+        }
+    }
+
+    /// The same for any other results.
+    #[inline(never)]
+    pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
+        let results = self.results(tensors, scalars)?;
+        Some(results.map(|r| Outputs(r.into_iter().map(Some).collect())))
+    }
+
+    #[inline]
+    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Results>> {
+        match mode::current() {
+            Mode::Run => Some(self.run(tensors, scalars)),
+            Mode::Disabled => None,
+            Mode::Probe => Some(Ok(self.fabricate())),
+        }
+    }
+
+    fn fabricate(&'static self) -> Results {
         mode::record(self);
-        let n = self.state().map_or(0, |s| s.blob.module.graph.outputs.len());
-        let empty = || Tensor::from_slice::<f32>(&[], 0);
-        Outputs((0..n).map(|_| Some(empty())).collect())
+        let n = self.state().map_or(1, |s| s.blob.module.graph.outputs.len());
+        (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
     fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Results> {

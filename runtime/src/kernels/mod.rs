@@ -19,10 +19,10 @@ pub(crate) mod vm;
 /// What code emitted into users' crates refers to; not public API.
 #[doc(hidden)]
 pub mod __private {
-    pub use super::strip::{Args, Input, Program, Strip, strip};
-    pub use crate::lane::{Lane, Store, Tier};
+    pub use super::strip::{
+        Input, Operand, Operands, Output, Program, Strip, Update, constant, replace, strip, write,
+    };
+    pub use crate::lane::{Lane, Tier};
     pub use half::{bf16, f16};
     pub use std::mem::MaybeUninit;
-    pub use tensorplay_graph::DType;
-    pub use tensorplay_stax::kernel::Access;
 }

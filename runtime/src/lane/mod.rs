@@ -49,6 +49,13 @@ impl Tier for Fused {
     const FMA: bool = true;
 }
 
+/// What emitted kernels are built for: no x86-64 kernel is emitted for less than AVX2 and FMA.
+#[cfg(target_arch = "x86_64")]
+pub type Native = Fused;
+/// What emitted kernels are built for: the baseline.
+#[cfg(not(target_arch = "x86_64"))]
+pub type Native = Portable;
+
 /// One element of a vector register: `f32 f64 i32 i64 u8 bool`.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,7 @@
 //! Buffer placement: values whose lives do not overlap share memory of one arena.
 
 use super::{Buffer, Step};
-
-const ALIGN: usize = 64;
+use crate::storage::alignment;
 
 /// A buffer before placement.
 #[derive(Clone, Debug)]
@@ -46,7 +45,8 @@ pub(crate) fn place(drafts: &[Draft], steps: &[Step]) -> (Vec<Buffer>, usize) {
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
     let mut size = 0;
     for i in order {
-        let bytes = drafts[i].bytes.next_multiple_of(ALIGN);
+        let align = alignment(drafts[i].bytes);
+        let bytes = drafts[i].bytes.next_multiple_of(align);
         let overlaps = |j: usize| lives[i].0 <= lives[j].1 && lives[j].0 <= lives[i].1;
         let mut taken: Vec<(usize, usize)> = placed
             .iter()
@@ -59,7 +59,7 @@ pub(crate) fn place(drafts: &[Draft], steps: &[Step]) -> (Vec<Buffer>, usize) {
             if at + bytes <= start {
                 break;
             }
-            at = at.max(end);
+            at = at.max(end).next_multiple_of(align);
         }
         placed.push((i, at, bytes));
         buffers[i] = Buffer::Arena(at);

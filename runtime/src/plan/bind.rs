@@ -7,6 +7,7 @@ use super::spec::Binding;
 use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
 use crate::kernels::nest::{Nest, View};
 use crate::kernels::strip::Strip;
+use crate::kernels::tier::isa;
 use crate::layout::{Layout, Sizes};
 use crate::shape::normal_dim;
 use crate::tensor::create;
@@ -330,7 +331,7 @@ impl<'a> Binder<'a> {
             Some((lowered, first)) if self.kernels != Kernels::Tile => {
                 let n = lowered.kernel.maps().count();
                 let strips = &self.strips[*first as usize..*first as usize + n];
-                Some((lowered.clone(), strips))
+                strips.iter().all(Strip::runs).then(|| (lowered.clone(), strips))
             }
             _ => None,
         };
@@ -341,19 +342,22 @@ impl<'a> Binder<'a> {
                     Some((lowered, _)) => lowered.clone(),
                     None => Arc::new(lower(&self.blob.module, &self.typing, unit, &|_| false)),
                 };
-                if self.kernels == Kernels::Emitted {
+                let lacking = if emitted.is_some() {
+                    format!("the {} instruction set", isa())
+                } else {
                     let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
+                    format!("inputs of {}", dtypes.join(", "))
+                };
+                if self.kernels == Kernels::Emitted {
                     return Err(Error::msg(format!(
-                        "group `{}` has no emitted kernel for inputs of {}, and TENSORPLAY_KERNELS=emitted forbids the tile VM",
+                        "group `{}` has no emitted kernel for {lacking}, and TENSORPLAY_KERNELS=emitted forbids the tile VM",
                         lowered.kernel.name,
-                        dtypes.join(", ")
                     )));
                 }
                 if self.kernels == Kernels::Any && !self.blob.instances.is_empty() {
-                    let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
                     self.fallbacks.push(Fallback {
                         group: lowered.kernel.name.clone(),
-                        reason: format!("no kernel was emitted for inputs of {}", dtypes.join(", ")),
+                        reason: format!("no kernel was emitted for {lacking}"),
                     });
                 }
                 (lowered, None)

@@ -4,7 +4,7 @@ use super::{Buffer, CallScalars, KernelStep, Param, Plan, Results, Step, check, 
 use crate::kernels::gemm;
 use crate::kernels::nest::Code;
 use crate::layout::Layout;
-use crate::storage::{ALIGN, Storage};
+use crate::storage::{Storage, alignment};
 use crate::tensor::copy::strided_copy;
 use crate::tensor::{StorageRef, create};
 use crate::{Error, Result, Tensor};
@@ -265,7 +265,7 @@ impl Arena {
                 }
                 let len = bytes.next_power_of_two();
                 let oom = || Error::OutOfMemory { bytes: len };
-                let layout = alloc::Layout::from_size_align(len, ALIGN).map_err(|_| oom())?;
+                let layout = alloc::Layout::from_size_align(len, alignment(len)).map_err(|_| oom())?;
                 // SAFETY: the size is not zero.
                 let ptr = NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(oom)?;
                 Ok(Arena { ptr, len })
@@ -307,7 +307,7 @@ impl Drop for Arena {
 impl Arena {
     fn free(&mut self) {
         let len = std::mem::take(&mut self.len);
-        if let (true, Ok(layout)) = (len > 0, alloc::Layout::from_size_align(len, ALIGN)) {
+        if let (true, Ok(layout)) = (len > 0, alloc::Layout::from_size_align(len, alignment(len))) {
             // SAFETY: the memory came from `alloc` with this layout and is freed once: `len` is 0 from now on.
             unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) }
         }

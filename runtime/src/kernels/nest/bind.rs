@@ -1,7 +1,8 @@
 //! Binding: from a kernel, shapes and strides to the loop structure of a [`Nest`].
 
+use super::super::par::threads;
 use super::super::reduce::{Folder, Moments, moments};
-use super::super::strip::{GROUP, tag};
+use super::super::strip::GROUP;
 use super::{Elem, Input, MapPlan, Nest, Phase, Place, Plan, ReducePlan, Share, View};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -10,6 +11,10 @@ use tensorplay_stax::kernel::{Access, Buf, Buffer, Kernel, LaneOp, Map, Program,
 
 /// Bytes of L1 that a block's rows and tiles may take.
 const L1: usize = 48 << 10;
+/// Bytes of L2 that a block's rows may take where they have no tiles.
+const L2: usize = 512 << 10;
+/// Bytes that every L1 holds.
+const L1_LEAST: usize = 32 << 10;
 /// Lanes of a chunk of a long row: whole blocks of the reducers.
 const CHUNK: usize = 4096;
 /// Rows are folded in pieces of this many lanes once they have twice as many.
@@ -221,7 +226,13 @@ pub(super) fn bind(
     let transposed = (0..tensors).any(|b| tiled(b) && strided(b));
     // rows of a block and lanes of a chunk
     let (block, chunk) = if rows_matter {
-        let fit = L1.saturating_sub(len * same_bytes) / (len * all_bytes).max(1);
+        let row_bytes = (len * all_bytes).max(1);
+        let fit = L1.saturating_sub(len * same_bytes) / row_bytes;
+        // what is between two passes is latency, of all rows of a block at once: rows without tiles may come from L2
+        let fit = match tile_bytes {
+            0 if len <= CHUNK => fit.max((L2 / row_bytes).min(rows.div_ceil(4 * threads()))),
+            _ => fit,
+        };
         // several rows at a time, if their tiles stay in L2
         let one_pass = (0..buffers.len())
             .filter(|b| tiled(*b))
@@ -246,6 +257,10 @@ pub(super) fn bind(
         (rows_wanted, len.min(chunk.max(64)))
     };
     let block = block.max(1).min(rows.max(1));
+    let abreast = match tile_bytes {
+        0 => (L1_LEAST / (len * all_bytes).max(1)).clamp(1, block),
+        _ => block,
+    };
     let pieces = if rows_matter && len >= 2 * PIECE {
         len.div_ceil(PIECE).min(1024)
     } else {
@@ -356,6 +371,7 @@ pub(super) fn bind(
         len,
         plans,
         block,
+        abreast,
         chunk,
         piece,
         pieces,
@@ -538,29 +554,18 @@ fn map_plan(m: &Map, number: usize, index: impl Fn(Buf) -> u16) -> MapPlan {
             .filter(|(i, _)| i.access != Access::Update)
             .map(|(i, b)| Input {
                 buffer: index(*b),
-                tag: tag(i.dtype, i.access),
                 splat: i.access == Access::Splat,
                 size: i.dtype.size(),
             })
             .collect(),
-        params: m
-            .params
-            .iter()
-            .zip(&m.program.params)
-            .map(|(p, t)| (*p, tag(t.dtype, Access::Splat)))
-            .collect(),
+        params: m.params.iter().copied().collect(),
         outputs: m
             .program
             .outputs
             .iter()
             .zip(&m.outputs)
-            .enumerate()
-            .map(|(k, (o, b))| Input {
+            .map(|(o, b)| Input {
                 buffer: index(*b),
-                tag: match k {
-                    0 if m.program.updates() => tag(o.dtype, Access::Update),
-                    _ => tag(o.dtype, Access::Lanes),
-                },
                 splat: false,
                 size: o.dtype.size(),
             })

@@ -50,6 +50,8 @@ struct Unit<'u, 'c> {
     call: &'u Call<'c>,
     /// For a direct or row-direct buffer, and for the tensor behind a tile: lane 0 of the first row.
     tensors: &'u [*mut u8],
+    /// The rows at hand, of those of the block.
+    first: usize,
     rows: usize,
     /// The block's area.
     shared: *mut u8,
@@ -72,17 +74,19 @@ pub(super) unsafe fn run(
     outputs: &[*mut u8],
     params: &[Scalar],
 ) {
-    let runners = match code {
-        Code::Emitted(strips) => strips.iter().map(|s| Runner::Strip(s.function())).collect(),
-        Code::Tile => kernel
-            .maps()
-            .zip(&nest.tiles)
+    let emitted: Option<SmallVec<[Runner<'_>; 4]>> = match code {
+        Code::Emitted(strips) => strips.iter().map(|s| s.function().map(Runner::Strip)).collect(),
+        Code::Tile => None,
+    };
+    let runners = emitted.unwrap_or_else(|| {
+        let tiles = kernel.maps().zip(&nest.tiles);
+        tiles
             .map(|(m, tile)| match tile.get_or_init(|| Tile::new(&m.program)) {
                 Ok(t) => Runner::Tile(t),
                 Err(e) => panic!("kernel `{}`: {e}", kernel.name),
             })
-            .collect(),
-    };
+            .collect()
+    });
     let call = Call {
         nest,
         runners,
@@ -114,7 +118,7 @@ pub(super) unsafe fn run(
                 arg.ptr = unsafe { call.bases[usize::from(b.buffer)].add(from * b.size) };
             }
             // SAFETY: the caller's contract.
-            unsafe { args.call(to - from) };
+            unsafe { args.call(1, to - from) };
         });
     }
     let whole_rows = nest.pieces > 1 && nest.units < 4 * par::threads();
@@ -192,6 +196,7 @@ impl Call<'_> {
         let unit = Unit {
             call: self,
             tensors,
+            first: 0,
             rows,
             shared,
         };
@@ -215,11 +220,12 @@ impl Call<'_> {
 impl Unit<'_, '_> {
     /// The address of lane `from` of the first row of an element buffer as strips see it, and the distance of
     /// its rows; `from` is the chunk's first lane.
+    #[inline]
     unsafe fn elem(&self, b: u16, from: usize, area: *mut u8) -> (*mut u8, usize) {
         let nest = self.call.nest;
         let plan = &nest.plans[usize::from(b)];
         // SAFETY: inside the tensor or the tile.
-        unsafe {
+        let (start, pitch) = unsafe {
             match plan.place {
                 Place::Direct => (
                     self.tensors[usize::from(b)].add(from * plan.size),
@@ -229,17 +235,20 @@ impl Unit<'_, '_> {
                 Place::Full { at } => (self.shared.add(at + from * plan.size), nest.len * plan.size),
                 Place::RowTile { .. } => unreachable!("a row buffer read as elements"),
             }
-        }
+        };
+        (start.wrapping_add(self.first.wrapping_mul(pitch)), pitch)
     }
 
     /// The address of the first row's value of a row buffer, and the distance to the next.
+    #[inline]
     unsafe fn row(&self, b: u16) -> (*mut u8, usize) {
         let plan = &self.call.nest.plans[usize::from(b)];
-        match plan.place {
+        let (start, step) = match plan.place {
             // SAFETY: inside the block's area.
             Place::RowTile { at } => (unsafe { self.shared.add(at) }, plan.size),
             _ => (self.tensors[usize::from(b)], plan.row as usize),
-        }
+        };
+        (start.wrapping_add(self.first.wrapping_mul(step)), step)
     }
 
     /// All phases of a block of rows.
@@ -256,7 +265,7 @@ impl Unit<'_, '_> {
                             arg.ptr = self.row(b.buffer).0;
                         }
                         // row tiles are padded to whole groups
-                        args.call(self.rows.next_multiple_of(GROUP));
+                        args.call(1, self.rows.next_multiple_of(GROUP));
                     }
                     Phase::Elem(p) if nest.whole => self.whole(p, local),
                     Phase::Elem(p) => self.fold(p, local),
@@ -290,50 +299,63 @@ impl Unit<'_, '_> {
         }
     }
 
-    /// One pass over rows that are one chunk.
+    /// One pass over rows that are one chunk, as many at a time as the steps leave in L1 for each other.
     unsafe fn whole(&self, phase: &ElemPhase, local: &mut Local<'_>) {
         let n = self.call.nest.len;
-        // SAFETY: the contract of `Nest::run`; the area has room for the moments of all rows.
+        let abreast = match phase.steps.len() {
+            1 => self.rows,
+            _ => self.call.nest.abreast,
+        };
+        // SAFETY: the contract of `Nest::run`.
         unsafe {
             self.tiles(phase, 0, n, local, true);
-            for step in &phase.steps {
-                let r = match step {
-                    Elem::Map(map) => {
-                        self.map(map, 0, n, local);
-                        continue;
+            for first in (0..self.rows).step_by(abreast) {
+                let rows = abreast.min(self.rows - first);
+                let part = Unit { first, rows, ..*self };
+                for step in &phase.steps {
+                    match step {
+                        Elem::Map(map) => part.map(map, 0, n, local),
+                        Elem::Reduce(r) => part.reduce(r, n, local),
                     }
-                    Elem::Reduce(r) => r,
-                };
-                let (src, pitch) = self.elem(r.src, 0, local.area);
-                let (dst, step) = self.row(r.dst);
-                let fold = r.folder.chunk();
-                for row in 0..self.rows {
-                    let src = src.wrapping_add(row.wrapping_mul(pitch));
-                    let mut acc = r.folder.start();
-                    match r.share {
-                        Share::No => fold(src, n, 0, self.center(r, row), &mut acc),
-                        Share::Give { at, fns } => {
-                            let moments = self.shared.add(at).cast::<Moments>().add(row);
-                            fns[isa() as usize](src, n, &mut acc, &mut *moments);
-                        }
-                        Share::Take { at } => {
-                            let center = self.center(r, row);
-                            let moments = self.shared.add(at).cast::<Moments>().add(row);
-                            match (*moments).around(center, n) {
-                                Some(squares) => acc = r.folder.squares(squares),
-                                None => fold(src, n, 0, center, &mut acc),
-                            }
-                        }
-                    }
-                    r.folder
-                        .store(&acc, r.dtype, dst.wrapping_add(row.wrapping_mul(step)));
                 }
             }
             self.tiles(phase, 0, n, local, false);
         }
     }
 
+    /// One fold of rows that are one chunk.
+    unsafe fn reduce(&self, r: &ReducePlan, n: usize, local: &Local<'_>) {
+        let (fold, start) = (r.folder.chunk(), r.folder.start());
+        // SAFETY: the contract of `Nest::run`; the area has room for the moments of all rows.
+        unsafe {
+            let (src, pitch) = self.elem(r.src, 0, local.area);
+            let (dst, step) = self.row(r.dst);
+            let moments = |at: usize| self.shared.add(at).cast::<Moments>().add(self.first);
+            if let Share::Give { at, fns } = r.share {
+                fns[isa() as usize](src, pitch, self.rows, n, moments(at));
+            }
+            for row in 0..self.rows {
+                let known = match r.share {
+                    Share::No => None,
+                    Share::Give { at, .. } => Some((*moments(at).add(row)).sum),
+                    Share::Take { at } => (*moments(at).add(row)).around(self.center(r, row), n),
+                };
+                let mut acc = start;
+                match known {
+                    Some(f) => acc.know(f),
+                    None => {
+                        let src = src.wrapping_add(row.wrapping_mul(pitch));
+                        fold(src, n, 0, self.center(r, row), &mut acc);
+                    }
+                }
+                let dst = dst.wrapping_add(row.wrapping_mul(step));
+                r.folder.store(&acc, r.dtype, dst);
+            }
+        }
+    }
+
     /// What a fold subtracts from the elements of a row.
+    #[inline]
     unsafe fn center(&self, r: &ReducePlan, row: usize) -> f64 {
         r.center.map_or(0.0, |(c, dtype)| {
             // SAFETY: the row belongs to the block.
@@ -485,7 +507,6 @@ impl Unit<'_, '_> {
     unsafe fn map(&self, map: &MapPlan, from: usize, n: usize, local: &mut Local<'_>) {
         let area = local.area;
         let args = &mut local.maps[map.number];
-        let mut steps: SmallVec<[usize; 8]> = SmallVec::new();
         let mut dense = true;
         // SAFETY: the contract of `Nest::run`; every address belongs to a row of the block.
         unsafe {
@@ -497,19 +518,12 @@ impl Unit<'_, '_> {
                     self.elem(b.buffer, from, area)
                 };
                 dense &= !b.splat && step == n * b.size;
-                arg.ptr = ptr;
-                steps.push(step);
+                (arg.ptr, arg.step) = (ptr, step as isize);
             }
-            if dense || self.rows == 1 {
-                return args.call(n * self.rows);
-            }
-            for row in 0..self.rows {
-                if row > 0 {
-                    for ((arg, _), step) in args.operands().zip(&steps) {
-                        arg.ptr = arg.ptr.wrapping_add(*step);
-                    }
-                }
-                args.call(n);
+            if dense {
+                args.call(1, n * self.rows);
+            } else {
+                args.call(self.rows, n);
             }
         }
     }
@@ -525,26 +539,14 @@ struct Args<'a> {
 
 impl<'a> Args<'a> {
     fn new(call: &'a Call<'_>, map: &'a MapPlan) -> Self {
+        let arg = |ptr| Arg { ptr, step: 0 };
         let null = std::ptr::null();
         let mut all = SmallVec::new();
-        for i in &map.inputs {
-            all.push(Arg {
-                ptr: null,
-                tag: i.tag,
-            });
+        all.extend(map.inputs.iter().map(|_| arg(null)));
+        for p in &map.params {
+            all.push(arg((&raw const call.params[usize::from(*p)]).cast()));
         }
-        for (p, tag) in &map.params {
-            all.push(Arg {
-                ptr: (&raw const call.params[usize::from(*p)]).cast(),
-                tag: *tag,
-            });
-        }
-        for o in &map.outputs {
-            all.push(Arg {
-                ptr: null,
-                tag: o.tag,
-            });
-        }
+        all.extend(map.outputs.iter().map(|_| arg(null)));
         Args {
             runner: call.runners[map.number],
             map,
@@ -563,24 +565,24 @@ impl<'a> Args<'a> {
     }
 
     /// # Safety
-    /// The contract of [`StripFn`] for `n` lanes.
-    unsafe fn call(&mut self, n: usize) {
-        let (inputs, outputs) = self.all.split_at(self.all.len() - self.map.outputs.len());
+    /// The contract of [`StripFn`] for `n` lanes of so many rows.
+    unsafe fn call(&self, rows: usize, n: usize) {
+        let raw = |n| Raw {
+            operands: &self.all,
+            rows,
+            n,
+        };
         // SAFETY: the caller's contract.
         unsafe {
             match self.runner {
-                Runner::Tile(t) => t.run(&Raw { inputs, outputs, n }),
+                Runner::Tile(t) => t.run(&raw(n)),
                 Runner::Strip(f) => {
                     let whole = n & !(GROUP - 1);
                     if whole > 0 {
-                        f(&Raw {
-                            inputs,
-                            outputs,
-                            n: whole,
-                        });
+                        f(&raw(whole));
                     }
                     if whole < n {
-                        self.tail(f, n);
+                        self.tail(f, rows, n);
                     }
                 }
             }
@@ -593,55 +595,52 @@ impl<'a> Args<'a> {
     /// # Safety
     /// As [`call`](Self::call).
     #[inline(never)]
-    unsafe fn tail(&self, f: StripFn, n: usize) {
-        let count = self.all.len() - self.map.outputs.len();
+    unsafe fn tail(&self, f: StripFn, rows: usize, n: usize) {
+        let (map, params) = (self.map, self.map.params.len());
         let mut copy = self.all.clone();
-        let (inputs, outputs) = copy.split_at_mut(count);
-        let sizes = self.map.inputs.iter().map(|i| (i.splat, i.size));
+        // the operands that have lanes: where each is, and the size of its elements
+        let read = map.inputs.iter().enumerate().filter(|(_, i)| !i.splat);
+        let written = map.outputs.iter().enumerate();
+        let read = read.map(|(k, i)| (k, i.size));
+        let written = written.map(|(k, o)| (map.inputs.len() + params + k, o.size));
         // SAFETY: the caller's contract; padded copies have room for a group of the largest element.
         unsafe {
-            if n > GROUP && !self.map.updates {
-                for (a, (splat, size)) in inputs.iter_mut().zip(sizes) {
-                    a.ptr = a.ptr.add(if splat { 0 } else { (n - GROUP) * size });
-                }
-                for (a, o) in outputs.iter_mut().zip(&self.map.outputs) {
-                    a.ptr = a.ptr.add((n - GROUP) * o.size);
+            if n > GROUP && !map.updates {
+                for (k, size) in read.chain(written) {
+                    copy[k].ptr = copy[k].ptr.add((n - GROUP) * size);
                 }
                 return f(&Raw {
-                    inputs,
-                    outputs,
+                    operands: &copy,
+                    rows,
                     n: GROUP,
                 });
             }
-            let pad = Scratch::new((inputs.len() + outputs.len()) * GROUP * 8);
-            let (mut at, first) = (pad.ptr(), n & !(GROUP - 1));
+            let pad = Scratch::new(copy.len() * GROUP * 8);
+            let place = |k: usize| pad.ptr().add(k * GROUP * 8);
+            let first = n & !(GROUP - 1);
             let n = n - first;
-            let padded = |a: &Arg, size: usize, at: *mut u8| {
-                at.copy_from_nonoverlapping(a.ptr.add(first * size), n * size);
-                at.add(n * size).write_bytes(0, (GROUP - n) * size);
-            };
-            for (a, (splat, size)) in inputs.iter_mut().zip(sizes) {
-                if !splat {
-                    padded(a, size, at);
-                    a.ptr = at;
-                    at = at.add(GROUP * 8);
+            for row in 0..rows {
+                let from = |k: usize, size: usize| self.all[k].row(row).add(first * size);
+                for (k, arg) in copy.iter_mut().enumerate() {
+                    arg.ptr = self.all[k].row(row);
                 }
-            }
-            for (k, (a, o)) in outputs.iter_mut().zip(&self.map.outputs).enumerate() {
-                if k == 0 && self.map.updates {
-                    padded(a, o.size, at);
+                let updated = written.clone().take(usize::from(map.updates));
+                for (k, size) in read.clone().chain(updated) {
+                    let to = place(k);
+                    to.copy_from_nonoverlapping(from(k, size), n * size);
+                    to.add(n * size).write_bytes(0, (GROUP - n) * size);
                 }
-                a.ptr = at;
-                at = at.add(GROUP * 8);
-            }
-            f(&Raw {
-                inputs,
-                outputs,
-                n: GROUP,
-            });
-            for ((a, to), o) in outputs.iter().zip(&self.all[count..]).zip(&self.map.outputs) {
-                let to = to.ptr.cast_mut().add(first * o.size);
-                to.copy_from_nonoverlapping(a.ptr, n * o.size);
+                for (k, _) in read.clone().chain(written.clone()) {
+                    copy[k].ptr = place(k);
+                }
+                f(&Raw {
+                    operands: &copy,
+                    rows: 1,
+                    n: GROUP,
+                });
+                for (k, size) in written.clone() {
+                    from(k, size).copy_from_nonoverlapping(place(k), n * size);
+                }
             }
         }
     }

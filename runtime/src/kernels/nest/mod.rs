@@ -74,7 +74,6 @@ struct Plan {
 #[derive(Clone, Copy, Debug)]
 struct Input {
     buffer: u16,
-    tag: u16,
     splat: bool,
     size: usize,
 }
@@ -84,7 +83,7 @@ struct MapPlan {
     /// Which of the kernel's maps.
     number: usize,
     inputs: SmallVec<[Input; 4]>,
-    params: SmallVec<[(u16, u16); 2]>,
+    params: SmallVec<[u16; 4]>,
     outputs: SmallVec<[Input; 2]>,
     /// Whether the first output is updated in place; it is not among the inputs.
     updates: bool,
@@ -190,8 +189,9 @@ pub struct Nest {
     lanes: SmallVec<[usize; 6]>,
     len: usize,
     plans: Vec<Plan>,
-    /// Rows of a block.
+    /// Rows of a block, and rows that a pass of several steps takes at a time.
     block: usize,
+    abreast: usize,
     /// Lanes of a chunk.
     chunk: usize,
     /// Long rows are folded in `pieces` of `piece` lanes, which are combined in order.
@@ -231,12 +231,12 @@ impl Nest {
         bind::bind(kernel, shape, reduced, operands, outputs)
     }
 
-    /// Runs the kernel that was bound. Panics if `code` does not fit the kernel, or the VM lacks an instruction.
+    /// Runs the kernel that was bound. Panics if there are not as many strips as maps, or the VM lacks an instruction.
     ///
     /// # Safety
     /// Operands are readable and outputs writable over the whole space with the bound strides, all aligned to
     /// their elements; Bool elements are 0 or 1; distinct elements of an output have distinct addresses; no
-    /// output overlaps an operand or another output; `kernel` is the one that was bound.
+    /// output overlaps an operand or another output; `kernel` is the one that was bound, and strips fit its programs.
     pub unsafe fn run(
         &self,
         kernel: &Kernel,

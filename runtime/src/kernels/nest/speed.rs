@@ -280,24 +280,17 @@ fn speed() {
             64.0 / ns
         );
     }
-    use super::super::strip::{Arg, Raw, tag};
-    use tensorplay_stax::kernel::Access;
+    use super::super::strip::{Arg, Raw};
     let mut y = vec![0.0f32; 1024 + 48];
     let one = 1.0f32;
-    let arg = |p: *const u8, a| Arg {
-        ptr: p,
-        tag: tag(DType::F32, a),
-    };
+    let arg = |p: *const u8| Arg { ptr: p, step: 0 };
     for (name, strip) in [("exp", &SOFTMAX[0]), ("scale", &SOFTMAX[2])] {
-        let f = strip.function();
-        let inputs = [
-            arg(x.as_ptr().cast(), Access::Lanes),
-            arg((&raw const one).cast(), Access::Splat),
+        let Some(f) = strip.function() else { continue };
+        let operands = [
+            arg(x.as_ptr().cast()),
+            arg((&raw const one).cast()),
+            arg(y.as_mut_ptr().wrapping_add(32).cast_const().cast()),
         ];
-        let outputs = [arg(
-            y.as_mut_ptr().wrapping_add(32).cast_const().cast(),
-            Access::Lanes,
-        )];
         for n in [64, 1024] {
             let ns = (0..200)
                 .map(|_| {
@@ -306,8 +299,8 @@ fn speed() {
                         // SAFETY: 1024 elements each.
                         unsafe {
                             f(&Raw {
-                                inputs: black_box(&inputs),
-                                outputs: &outputs,
+                                operands: black_box(&operands),
+                                rows: 1,
                                 n,
                             })
                         };

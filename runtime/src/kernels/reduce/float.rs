@@ -2,9 +2,10 @@
 //!
 //! f32 sums run in blocks of [`BLOCK`] elements over `K` vector accumulators, whose lanes are then added in f64:
 //! the error of a block is that of a few dozen additions, and that of a row is one rounding at its end.
-//! A sum with moments also adds `d` and `d * d` for the distances `d` from a pivot, the mean of the row's first vector.
-//! `sum(d * d) - sum(d)^2 / n` is then the sum of squares around the mean. It is given only where it is at least
-//! half of `sum(d * d)`: the difference then loses one bit, and a pivot far from the mean or a NaN gives nothing.
+//! Moments add `d` and `d * d` for the distances `d` from a pivot, the mean of the row's first vector.
+//! `sum(d * d) - sum(d)^2 / n` is then the sum of squares around the mean, and `n * pivot + sum(d)` the sum. They are taken
+//! only where the former is at least half of `sum(d * d)`: the difference then loses one bit, and the error of the mean is a
+//! few roundings of the deviation. A pivot far from the mean or a NaN gives no squares, and the sum takes a pass of its own.
 //! Maxima track NaN beside the comparison, with one compare for two vectors.
 
 use super::vector::{Array, Vector};
@@ -89,10 +90,27 @@ unsafe fn sum_squares<V: Vector<Elem: Zero>>(p: *const u8, n: usize, center: f64
 }
 
 #[inline(always)]
-unsafe fn moments<V: Vector<Elem: Zero>>(p: *const u8, n: usize, acc: &mut Acc, moments: &mut Moments) {
+unsafe fn moments<V: Vector<Elem: Zero>>(
+    p: *const u8,
+    pitch: usize,
+    rows: usize,
+    n: usize,
+    to: *mut Moments,
+) {
+    for row in 0..rows {
+        // SAFETY: the contract of `MomentsFn`.
+        unsafe {
+            to.add(row)
+                .write(moments_of::<V>(p.wrapping_add(row.wrapping_mul(pitch)), n))
+        };
+    }
+}
+
+#[inline(always)]
+unsafe fn moments_of<V: Vector<Elem: Zero>>(row: *const u8, n: usize) -> Moments {
     // SAFETY: the contract of `MomentsFn`.
     unsafe {
-        let (p, zero) = (p.cast::<V::Elem>(), V::Elem::ZERO);
+        let (p, zero) = (row.cast::<V::Elem>(), V::Elem::ZERO);
         let pivot = if n >= V::LANES {
             V::load(p).total() / V::LANES as f64
         } else {
@@ -100,32 +118,31 @@ unsafe fn moments<V: Vector<Elem: Zero>>(p: *const u8, n: usize, acc: &mut Acc, 
         };
         let pivot = V::Elem::from_f64(pivot);
         let vp = V::splat(pivot);
-        let mut a = [V::splat(zero); K];
         let (mut s, mut q) = ([V::splat(zero); 4], [V::splat(zero); 4]);
-        let whole = n / V::LANES * V::LANES;
-        sweep!(V, p, whole, zero, |k, x| {
+        sweep!(V, p, n, pivot, |k, x| {
             let d = x.sub(vp);
-            a[k] = a[k].add(x);
             s[k % 4] = s[k % 4].add(d);
             q[k % 4] = d.square_add(q[k % 4]);
         });
-        if whole < n {
-            let tail = |fill| V::tail(p.add(whole), n - whole, fill);
-            let d = tail(pivot).sub(vp);
-            a[0] = a[0].add(tail(zero));
-            s[0] = s[0].add(d);
-            q[0] = d.square_add(q[0]);
-        }
-        acc.f += total(a);
         let four = |v: [V; 4]| v[0].add(v[2]).add(v[1].add(v[3])).total();
-        let (s, q, n) = (four(s), four(q), n as f64);
-        let (shift, pivot) = (s / n, pivot.into());
+        let (s, q, len) = (four(s), four(q), n as f64);
+        let (shift, pivot) = (s / len, pivot.into());
         let excess = s * shift;
         let squares = q - excess;
-        *moments = Moments {
-            mean: pivot + shift,
-            squares: if excess <= squares { squares } else { f64::NAN },
-        };
+        if excess <= squares {
+            return Moments {
+                sum: pivot * len + s,
+                mean: pivot + shift,
+                squares,
+            };
+        }
+        let mut acc = Acc { f: 0.0, i: 0, at: -1 };
+        sum::<V>(row, n, &mut acc);
+        Moments {
+            sum: acc.f,
+            mean: acc.f / len,
+            squares: f64::NAN,
+        }
     }
 }
 
@@ -222,9 +239,9 @@ macro_rules! instances {
             macro_rules! with_moments {
                 ($fun:ident, $v:ty) => {
                     $(#[target_feature(enable = $feature)])?
-                    pub(in super::super) unsafe fn $fun(p: *const u8, n: usize, acc: &mut Acc, m: &mut Moments) {
+                    pub(in super::super) unsafe fn $fun(p: *const u8, pitch: usize, rows: usize, n: usize, to: *mut Moments) {
                         // SAFETY: the contract of `MomentsFn`; the features are those of this function.
-                        unsafe { moments::<$v>(p, n, acc, m) }
+                        unsafe { moments::<$v>(p, pitch, rows, n, to) }
                     }
                 };
             }

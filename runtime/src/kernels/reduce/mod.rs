@@ -38,9 +38,17 @@ pub(crate) struct Acc {
 /// `p` is readable for `n` elements of the source dtype, and the CPU has the instruction set.
 pub(crate) type ChunkFn = unsafe fn(p: *const u8, n: usize, base: i64, center: f64, acc: &mut Acc);
 
-/// What a sum leaves for the squares around a value near its mean.
+impl Acc {
+    /// Becomes the state of a sum, of squares or not, that is known.
+    pub(crate) fn know(&mut self, sum: f64) {
+        self.f = sum;
+    }
+}
+
+/// The sum of a row, and what it leaves for the squares around a value near the mean.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
+    pub(crate) sum: f64,
     mean: f64,
     /// The sum of squares around the mean; NaN if it is not accurate.
     squares: f64,
@@ -55,11 +63,13 @@ impl Moments {
     }
 }
 
-/// Adds the one chunk of a row, of 1 to [`float::BLOCK`] elements, to a sum, and finds its moments.
+/// Finds the moments of rows of 1 to [`float::BLOCK`] elements.
 ///
 /// # Safety
-/// That of [`ChunkFn`].
-pub(crate) type MomentsFn = unsafe fn(p: *const u8, n: usize, acc: &mut Acc, moments: &mut Moments);
+/// Every `pitch` bytes, `n` elements of the source dtype are readable; `moments` is writable for `rows`; the CPU has
+/// the instruction set.
+pub(crate) type MomentsFn =
+    unsafe fn(p: *const u8, pitch: usize, rows: usize, n: usize, moments: *mut Moments);
 
 /// The sum with moments over a source type, one instance for each instruction set.
 pub(crate) fn moments(src: DType) -> Option<[MomentsFn; 3]> {
@@ -75,15 +85,32 @@ pub(crate) fn moments(src: DType) -> Option<[MomentsFn; 3]> {
 pub(crate) struct Folder {
     kind: ReduceKind,
     float: bool,
+    result: Outcome,
     fns: [ChunkFn; 3],
+}
+
+/// Which part of an [`Acc`] is the result.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Outcome {
+    Float,
+    Int,
+    Place,
 }
 
 impl Folder {
     /// The fold of `kind` over a source of type `src`; panics on f16 and bf16, which the kernel IR excludes.
     pub(crate) fn new(kind: ReduceKind, src: DType) -> Folder {
+        use ReduceKind::*;
+        let result = match kind {
+            ArgMax | ArgMin => Outcome::Place,
+            Any | All => Outcome::Int,
+            _ if src.is_float() => Outcome::Float,
+            _ => Outcome::Int,
+        };
         Folder {
             kind,
             float: src.is_float(),
+            result,
             fns: functions(kind, src),
         }
     }
@@ -91,11 +118,6 @@ impl Folder {
     /// What it folds.
     pub(crate) fn kind(&self) -> ReduceKind {
         self.kind
-    }
-
-    /// The state of a sum of squares.
-    pub(crate) fn squares(&self, f: f64) -> Acc {
-        Acc { f, ..self.start() }
     }
 
     /// The state before the first element.
@@ -153,10 +175,22 @@ impl Folder {
     ///
     /// # Safety
     /// `p` is writable for one element of `dtype`, aligned.
+    #[inline]
     pub(crate) unsafe fn store(&self, acc: &Acc, dtype: DType, p: *mut u8) {
-        use ReduceKind::*;
-        let float = self.float && !matches!(self.kind, ArgMax | ArgMin | Any | All);
-        let i = if matches!(self.kind, ArgMax | ArgMin) {
+        // SAFETY: the contract of this function.
+        unsafe {
+            match (dtype, self.result) {
+                (DType::F32, Outcome::Float) => p.cast::<f32>().write(acc.f as f32),
+                _ => self.store_any(acc, dtype, p),
+            }
+        }
+    }
+
+    /// # Safety
+    /// That of [`store`](Self::store).
+    unsafe fn store_any(&self, acc: &Acc, dtype: DType, p: *mut u8) {
+        let float = self.result == Outcome::Float;
+        let i = if self.result == Outcome::Place {
             acc.at
         } else {
             acc.i

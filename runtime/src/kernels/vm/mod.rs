@@ -49,6 +49,8 @@ enum Fill {
 /// A program compiled for the VM.
 #[derive(Clone, Debug)]
 pub(crate) struct Tile {
+    /// The last operands of a call.
+    outputs: usize,
     fills: Vec<(u16, Fill)>,
     steps: Vec<Step>,
     registers: usize,
@@ -226,6 +228,7 @@ impl Tile {
         let lanes = (BUDGET / (size * registers.max(1)) / 64 * 64).clamp(128, 1024);
         // one cache line more, so that registers do not share cache sets
         Ok(Tile {
+            outputs: program.outputs.len(),
             fills,
             steps,
             registers,
@@ -243,47 +246,52 @@ impl Tile {
         let base = scratch.ptr();
         let isa = isa() as usize;
         let width = raw.n.min(self.lanes);
-        for (r, fill) in &self.fills {
-            // SAFETY: the register has room for `lanes` elements; a splat is one readable element.
-            unsafe {
-                let to = base.add(usize::from(*r) * self.pitch);
-                match fill {
-                    Fill::Splat(i, dtype) => {
-                        fill_register(raw.inputs[usize::from(*i)].ptr, *dtype, to, width)
-                    }
-                    Fill::Literal(bytes, dtype) => fill_register(bytes.as_ptr(), *dtype, to, width),
-                }
-            }
-        }
-        let mut at = 0;
-        while at < raw.n {
-            let n = (raw.n - at).min(self.lanes);
-            let place = |p: Place| -> *mut u8 {
-                // SAFETY: registers lie in the scratch, operands have `raw.n` elements and `at < raw.n`.
+        let outputs = raw.operands.len() - self.outputs;
+        for row in 0..raw.rows {
+            let start = |i: usize| raw.operands[i].row(row);
+            for (r, fill) in &self.fills {
+                // SAFETY: the register has room for `lanes` elements; a splat is one readable element.
                 unsafe {
-                    match p {
-                        Place::Register(r) => base.add(usize::from(r) * self.pitch),
-                        Place::Input(i, size) => raw.inputs[usize::from(i)]
-                            .ptr
-                            .cast_mut()
-                            .add(at * usize::from(size)),
-                        Place::Output(o, size) => raw.outputs[usize::from(o)]
-                            .ptr
-                            .cast_mut()
-                            .add(at * usize::from(size)),
+                    let to = base.add(usize::from(*r) * self.pitch);
+                    match fill {
+                        Fill::Splat(i, dtype) => {
+                            if row == 0 || raw.operands[usize::from(*i)].step != 0 {
+                                fill_register(start(usize::from(*i)), *dtype, to, width);
+                            }
+                        }
+                        Fill::Literal(bytes, dtype) if row == 0 => {
+                            fill_register(bytes.as_ptr(), *dtype, to, width)
+                        }
+                        Fill::Literal(..) => {}
                     }
                 }
-            };
-            for step in &self.steps {
-                let mut args = [std::ptr::null(); 4];
-                for (arg, p) in args.iter_mut().zip(&step.args).take(usize::from(step.arity)) {
-                    *arg = place(*p).cast_const();
-                }
-                // SAFETY: places hold `n` elements of the types the instruction was chosen for, none overlaps its
-                // output; `isa` names an instruction set of this CPU.
-                unsafe { step.fns[isa](&args, place(step.out), n) };
             }
-            at += n;
+            let mut at = 0;
+            while at < raw.n {
+                let n = (raw.n - at).min(self.lanes);
+                let place = |p: Place| -> *mut u8 {
+                    // SAFETY: registers lie in the scratch, operands have `raw.n` elements and `at < raw.n`.
+                    unsafe {
+                        match p {
+                            Place::Register(r) => base.add(usize::from(r) * self.pitch),
+                            Place::Input(i, size) => start(usize::from(i)).add(at * usize::from(size)),
+                            Place::Output(o, size) => {
+                                start(outputs + usize::from(o)).add(at * usize::from(size))
+                            }
+                        }
+                    }
+                };
+                for step in &self.steps {
+                    let mut args = [std::ptr::null(); 4];
+                    for (arg, p) in args.iter_mut().zip(&step.args).take(usize::from(step.arity)) {
+                        *arg = place(*p).cast_const();
+                    }
+                    // SAFETY: places hold `n` elements of the types the instruction was chosen for, none overlaps its
+                    // output; `isa` names an instruction set of this CPU.
+                    unsafe { step.fns[isa](&args, place(step.out), n) };
+                }
+                at += n;
+            }
         }
     }
 }

@@ -39,7 +39,8 @@ fn reduce<T: Tier>(x: f32) -> (u32, f32) {
 /// 2 exp(r).
 #[inline(always)]
 fn doubled<T: Tier>(r: f32) -> f32 {
-    let q = horner::<T, 5>(
+    let q = horner!(
+        T,
         r,
         [
             0.999_999_881,
@@ -47,7 +48,7 @@ fn doubled<T: Tier>(r: f32) -> f32 {
             0.083_336_532_1,
             0.016_737_354_9,
             0.002_764_146_78,
-        ],
+        ]
     );
     if T::FMA {
         fma::<T>(fma::<T>(q, r, 2.0), r, 2.0)
@@ -106,7 +107,8 @@ pub(crate) fn exp2<T: Tier>(x: f32) -> f32 {
     let x = at_least(-158.0, at_most(128.0, x));
     let t = x + MAGIC;
     let r = x - (t - MAGIC);
-    let p = horner::<T, 6>(
+    let p = horner!(
+        T,
         r,
         [
             1.386_294_36,
@@ -115,7 +117,7 @@ pub(crate) fn exp2<T: Tier>(x: f32) -> f32 {
             0.019_237_000_5,
             0.002_678_195_25,
             3.065_781_49e-4,
-        ],
+        ]
     );
     let n = t.to_bits().wrapping_add(if low { 158 } else { 126 });
     let y = fma::<T>(p, r, 2.0) * f32::from_bits(n << 23);
@@ -126,7 +128,8 @@ pub(crate) fn exp2<T: Tier>(x: f32) -> f32 {
 #[inline(always)]
 fn halves<T: Tier>(x: f32) -> f32 {
     let (n, r) = reduce::<T>(x);
-    let q = horner::<T, 5>(
+    let q = horner!(
+        T,
         r,
         [
             0.499_999_97,
@@ -134,7 +137,7 @@ fn halves<T: Tier>(x: f32) -> f32 {
             0.041_667_439,
             0.008_366_261_6,
             0.001_387_032_7,
-        ],
+        ]
     );
     let p = fma::<T>(q * r, r, r);
     let s = f32::from_bits(n.wrapping_add(126) << 23);

@@ -18,7 +18,8 @@ const SATURATION: f32 = 5.666;
 #[inline(always)]
 pub(crate) fn gelu<T: Tier>(x: f32) -> f32 {
     let a = at_most(SATURATION, x.abs());
-    let q = horner::<T, 9>(
+    let q = horner!(
+        T,
         a,
         [
             0.840_896_428,
@@ -30,7 +31,7 @@ pub(crate) fn gelu<T: Tier>(x: f32) -> f32 {
             -3.077_363_94e-4,
             5.846_101_7e-5,
             -3.402_330_55e-6,
-        ],
+        ]
     );
     let q = at_least(0.0, q);
     let q2 = q * q;

@@ -30,7 +30,8 @@ fn reduce(x: f32) -> (f32, f32) {
 /// log(1 + f) - f for |f| <= 1/3.
 #[inline(always)]
 fn tail<T: Tier>(f: f32) -> f32 {
-    let r = horner::<T, 8>(
+    let r = horner!(
+        T,
         f,
         [
             0.333_332_151,
@@ -41,7 +42,7 @@ fn tail<T: Tier>(f: f32) -> f32 {
             -0.121_883_437,
             0.139_867_067,
             -0.128_744_87,
-        ],
+        ]
     );
     f * f * fma::<T>(f, r, -0.5)
 }

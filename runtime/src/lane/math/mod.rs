@@ -30,17 +30,14 @@ fn fma<T: Tier>(a: f32, b: f32, c: f32) -> f32 {
     if T::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// `c[0] + c[1] x + c[2] x^2 + ..`
-#[inline(always)]
-fn horner<T: Tier, const N: usize>(x: f32, c: [f32; N]) -> f32 {
-    let mut p = c[N - 1];
-    let mut i = N - 1;
-    while i > 0 {
-        i -= 1;
-        p = fma::<T>(p, x, c[i]);
-    }
-    p
+/// `c[0] + c[1] x + c[2] x^2 + ..`, written out: a loop costs every kernel of a user's build its unrolling.
+macro_rules! horner {
+    ($t:ty, $x:ident, [$c:expr $(,)?]) => { $c };
+    ($t:ty, $x:ident, [$c:expr, $($rest:expr),+ $(,)?]) => {
+        fma::<$t>(horner!($t, $x, [$($rest),+]), $x, $c)
+    };
 }
+use horner;
 
 /// At least `lo`; NaN stays.
 #[inline(always)]

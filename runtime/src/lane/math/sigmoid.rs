@@ -53,7 +53,8 @@ pub(crate) fn softplus<T: Tier>(x: f32, beta: f32, threshold: f32) -> f32 {
 /// log(1 + e) for 0 <= e <= 1 or NaN.
 #[inline(always)]
 fn log1p_unit<T: Tier>(e: f32) -> f32 {
-    let p = horner::<T, 9>(
+    let p = horner!(
+        T,
         e,
         [
             -0.499_999_315,
@@ -65,7 +66,7 @@ fn log1p_unit<T: Tier>(e: f32) -> f32 {
             -0.057_561_527_9,
             0.020_150_333_6,
             -0.003_306_539_5,
-        ],
+        ]
     );
     fma::<T>(e * p, e, e)
 }
