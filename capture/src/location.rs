@@ -1,6 +1,8 @@
-//! Places in the source: line, column, and an expression's text on one line.
+//! Places in the source: line, column, an expression's tokens, and their text on one line.
 
-use proc_macro2::{Delimiter, LineColumn, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Expr, ExprBinary, ExprMethodCall};
 use tensorplay_graph::Location;
 
 const LONGEST: usize = 60;
@@ -51,6 +53,114 @@ pub fn text(tokens: TokenStream) -> String {
     }
     let tail: String = out.text.chars().skip(n - (LONGEST - 2)).collect();
     format!("..{tail}")
+}
+
+/// A link of a chain of operations.
+pub struct Link<'a> {
+    base: &'a Expr,
+    /// What follows the base.
+    end: TokenStream,
+    /// The end has at least so many characters.
+    width: usize,
+}
+
+/// An expression that may be a link: `base.method(..)`, `base + right`.
+pub trait Chain: ToTokens {
+    fn link(&self) -> Option<Link<'_>>;
+}
+
+impl Chain for ExprMethodCall {
+    fn link(&self) -> Option<Link<'_>> {
+        let (dot, method, turbofish, args) = (&self.dot_token, &self.method, &self.turbofish, &self.args);
+        let mut end = quote!(#dot #method #turbofish);
+        self.paren_token
+            .surround(&mut end, |inside| args.to_tokens(inside));
+        self.attrs.is_empty().then(|| Link {
+            base: &self.receiver,
+            end,
+            width: method.to_string().len() + 3,
+        })
+    }
+}
+
+impl Chain for ExprBinary {
+    fn link(&self) -> Option<Link<'_>> {
+        let (op, right) = (&self.op, &self.right);
+        let end = quote!(#op #right);
+        let width = end.clone().into_iter().count();
+        self.attrs.is_empty().then(|| Link {
+            base: &self.left,
+            end,
+            width,
+        })
+    }
+}
+
+impl Chain for Expr {
+    fn link(&self) -> Option<Link<'_>> {
+        match self {
+            Expr::MethodCall(m) => m.link(),
+            Expr::Binary(b) => b.link(),
+            Expr::Try(t) if t.attrs.is_empty() => Some(Link {
+                base: &t.expr,
+                end: t.question_token.to_token_stream(),
+                width: 1,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// The tokens of an expression, for places and messages: all that [`text`] and an underline show of them.
+///
+/// Each link of a chain of n operations is an expression; the tokens of all would be n^2.
+pub fn tokens(e: &(impl Chain + ?Sized)) -> TokenStream {
+    let mut ends = Vec::new();
+    let mut width = 0;
+    let mut link = e.link();
+    let mut base = None;
+    while let Some(Link {
+        base: b,
+        end,
+        width: w,
+    }) = link
+    {
+        ends.push(end);
+        width += w;
+        base = Some(b);
+        link = if width > LONGEST { None } else { b.link() };
+    }
+    let mut out = match base {
+        None => e.to_token_stream(),
+        Some(b) if width > LONGEST => first_token(b),
+        Some(b) => b.to_token_stream(),
+    };
+    out.extend(ends.into_iter().rev());
+    out
+}
+
+/// Where the tokens of an expression begin.
+pub fn start(e: &impl Chain) -> Span {
+    tokens(e)
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |t| t.span())
+}
+
+fn first_token(mut e: &Expr) -> TokenStream {
+    loop {
+        e = match e {
+            Expr::MethodCall(m) if m.attrs.is_empty() => &m.receiver,
+            Expr::Binary(b) if b.attrs.is_empty() => &b.left,
+            Expr::Try(t) if t.attrs.is_empty() => &t.expr,
+            Expr::Paren(p) if p.attrs.is_empty() => {
+                let mut group = Group::new(Delimiter::Parenthesis, TokenStream::new());
+                group.set_span(p.paren_token.span.join());
+                return TokenTree::Group(group).into();
+            }
+            other => return other.to_token_stream().into_iter().take(1).collect(),
+        };
+    }
 }
 
 #[derive(Default)]
@@ -110,5 +220,41 @@ impl Text {
         }
         self.text.push_str(token);
         self.end = Some(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(source: &str) -> Expr {
+        syn::parse_str(source).expect("an expression")
+    }
+
+    #[test]
+    fn a_chain_keeps_what_is_shown_of_it() {
+        let link = ".relu()\n  .add(&w)? + -b * 2.0";
+        for root in ["x", "(a - b)", "self.w", "f(x)", "-y", "Tensor::ones(2, d)"] {
+            for n in 0..20 {
+                let e = parsed(&format!("{root}{}", link.repeat(n)));
+                let whole = e.to_token_stream();
+                assert_eq!(text(tokens(&e)), text(whole.clone()));
+                let ends = |t: TokenStream| {
+                    let spans: Vec<Span> = t.into_iter().map(|t| t.span()).collect();
+                    (spans.first().map(|s| s.start()), spans.last().map(|s| s.end()))
+                };
+                assert_eq!(ends(tokens(&e)), ends(whole));
+                assert_eq!(Some(start(&e).start()), ends(tokens(&e)).0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_tokens_of_a_chain_are_bounded() {
+        for link in [".exp()", " + y", "?"] {
+            let e = parsed(&format!("x{}", link.repeat(400)));
+            let n = tokens(&e).into_iter().count();
+            assert!(n <= 2 * LONGEST, "{n} tokens of x{link}{link}..");
+        }
     }
 }

@@ -182,6 +182,21 @@ fn every_code_is_shown() {
 }
 
 #[test]
+fn a_long_chain_has_tokens_in_proportion() {
+    let tokens = |n: usize| {
+        let item = format!("fn f(x: &Tensor) -> Tensor {{ x{} }}", ".exp()\n - 2.0".repeat(n));
+        let captured = compile(TokenStream::new(), item.parse().expect("these are tokens"));
+        let spans = captured.expect("operations only").spans;
+        spans.into_iter().map(|t| t.into_iter().count()).sum::<usize>()
+    };
+    let (half, whole) = (tokens(40), tokens(80));
+    assert!(
+        whole < 5 * half / 2,
+        "{half} tokens for half the chain, {whole} for all"
+    );
+}
+
+#[test]
 fn other_items_and_broken_syntax() {
     let failure = |item: &str| {
         let tokens: TokenStream = item.parse().expect("these are tokens");

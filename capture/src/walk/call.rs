@@ -4,7 +4,7 @@
 use super::{Walk, host};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces, Place};
-use crate::location::text;
+use crate::location::{text, tokens};
 use crate::nearest::nearest;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
@@ -71,7 +71,7 @@ impl Walk {
                 _ => self.refuse_method(m, "a tuple or array"),
             },
             Kind::Pieces(p) => match name.as_str() {
-                "len" if m.args.is_empty() => match self.count(&p, &m.to_token_stream()) {
+                "len" if m.args.is_empty() => match self.count(&p, &tokens(m)) {
                     Some(n) => Kind::Host(graph::Expr::int(i64::from(n))),
                     None => Kind::Unknown,
                 },
@@ -130,7 +130,7 @@ impl Walk {
 
     fn tensor_method(&mut self, v: Value, m: &ExprMethodCall) -> Kind {
         let name = m.method.to_string();
-        let whole = m.to_token_stream();
+        let whole = tokens(m);
         if let Some((op, fallible)) = operation(&name)
             && op.row().is_method()
         {
@@ -141,7 +141,7 @@ impl Walk {
                 whole,
             };
             let args: Vec<&Expr> = m.args.iter().collect();
-            return self.operation(called, Some((v, m.receiver.to_token_stream())), &args);
+            return self.operation(called, Some((v, tokens(&*m.receiver))), &args);
         }
         if SAME.contains(&name.as_str()) && m.args.is_empty() {
             return Kind::Tensor(v);
@@ -153,7 +153,7 @@ impl Walk {
             ("shape", 0) => Kind::Shape(v),
             ("dim", 1) => {
                 let index = &m.args[0];
-                let at = index.to_token_stream();
+                let at = tokens(index);
                 let index = self.expr(index);
                 match self.as_host(index, &at, HostType::IntLiteral) {
                     Some(i) => self.host(graph::Expr::Dim(v, Box::new(i)), &whole),
@@ -204,7 +204,7 @@ impl Walk {
             );
         }
         for (p, e) in params.iter().zip(exprs) {
-            let at = e.to_token_stream();
+            let at = tokens(*e);
             let kind = self.expr(e);
             args.push(self.argument(p, kind, &at));
             parts.push(at);
@@ -270,7 +270,7 @@ impl Walk {
             }
             (Some("Tensor"), _, _) => self.tensor_function(c, name, &args),
             (Some(ty), "from", [e]) if HostType::from_name(ty).is_some() => {
-                let at = e.to_token_stream();
+                let at = tokens(*e);
                 let kind = self.expr(e);
                 match (
                     self.as_host(kind, &at, HostType::IntLiteral),
@@ -297,7 +297,7 @@ impl Walk {
             return self.operation(called, None, args);
         }
         if let ([e], true) = (args, SAME.contains(&word.as_str())) {
-            let at = e.to_token_stream();
+            let at = tokens(*e);
             let kind = self.expr(e);
             return self.as_tensor(kind, &at).map_or(Kind::Unknown, Kind::Tensor);
         }

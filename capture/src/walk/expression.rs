@@ -3,7 +3,7 @@
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces, Place};
-use crate::location::text;
+use crate::location::{text, tokens};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprField, ExprIndex, ExprPath, ExprRepeat, Lit, Macro, Path};
@@ -219,7 +219,7 @@ impl Walk {
                     .help("write narrow(..) or slice(..) of a tensor"),
             );
         }
-        let at = i.index.to_token_stream();
+        let at = tokens(&*i.index);
         let index = self.expr(&i.index);
         let Some(index) = self.as_host(index, &at, HostType::Usize) else {
             return Kind::Unknown;
@@ -290,7 +290,7 @@ impl Walk {
 
     fn repeat(&mut self, r: &ExprRepeat) -> Kind {
         let element = self.expr(&r.expr);
-        let at = r.len.to_token_stream();
+        let at = tokens(&*r.len);
         let len = self.expr(&r.len);
         let Some(len) = self.as_host(len, &at, HostType::Usize) else {
             return Kind::Unknown;

@@ -3,6 +3,7 @@
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
+use crate::location::tokens;
 use crate::parameter::{host_type, last_segment};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -84,7 +85,7 @@ impl Walk {
 
     pub(super) fn cast(&mut self, e: &ExprCast) -> Kind {
         let kind = self.expr(&e.expr);
-        let tokens = e.expr.to_token_stream();
+        let at = tokens(&*e.expr);
         if matches!(kind, Kind::Unknown) {
             return Kind::Unknown;
         }
@@ -99,7 +100,7 @@ impl Walk {
                 .help("cast to usize, i64, i32, u8, f32 or f64"),
             );
         };
-        match self.as_host(kind, &tokens, HostType::IntLiteral) {
+        match self.as_host(kind, &at, HostType::IntLiteral) {
             Some(a) => self.host(Expr::Cast(ty, Box::new(a)), &e.to_token_stream()),
             None => Kind::Unknown,
         }
@@ -134,12 +135,8 @@ impl Walk {
     /// A method of a number.
     pub(super) fn host_method(&mut self, receiver: Expr, m: &ExprMethodCall) -> Kind {
         let name = m.method.to_string();
-        let whole = m.to_token_stream();
-        let args: Vec<(Kind, TokenStream)> = m
-            .args
-            .iter()
-            .map(|a| (self.expr(a), a.to_token_stream()))
-            .collect();
+        let whole = tokens(m);
+        let args: Vec<(Kind, TokenStream)> = m.args.iter().map(|a| (self.expr(a), tokens(a))).collect();
         if args.iter().any(|(k, _)| matches!(k, Kind::Unknown)) {
             return Kind::Unknown;
         }
@@ -166,8 +163,8 @@ impl Walk {
                     receiver.host_type()
                 };
                 let mut b = None;
-                for (kind, tokens) in args {
-                    b = self.as_host(kind, &tokens, guess);
+                for (kind, at) in args {
+                    b = self.as_host(kind, &at, guess);
                 }
                 let Some(mut b) = b else { return Kind::Unknown };
                 if name == "powi" && float {

@@ -4,6 +4,7 @@ use super::Walk;
 use super::host::same_float;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
+use crate::location::{start, tokens};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -63,16 +64,16 @@ impl Walk {
     pub(super) fn binary(&mut self, e: &ExprBinary) -> Kind {
         let left = Operand {
             kind: self.expr(&e.left),
-            tokens: e.left.to_token_stream(),
+            tokens: tokens(&*e.left),
         };
         let right = Operand {
             kind: self.expr(&e.right),
-            tokens: e.right.to_token_stream(),
+            tokens: tokens(&*e.right),
         };
         let Some((op, assigns)) = host_operator(&e.op) else {
             return self.refuse_operator(&e.op, &left, &right);
         };
-        let kind = self.combine(op, &e.op, left, right, e.to_token_stream(), e.span());
+        let kind = self.combine(op, &e.op, left, right, tokens(e), start(e));
         if assigns {
             self.assign(&e.left, kind);
             return Kind::unit();
@@ -165,7 +166,7 @@ impl Walk {
 
     pub(super) fn unary(&mut self, e: &ExprUnary) -> Kind {
         let kind = self.expr(&e.expr);
-        let tokens = e.expr.to_token_stream();
+        let tokens = tokens(&*e.expr);
         match (&e.op, kind) {
             (_, Kind::Unknown) => Kind::Unknown,
             (UnOp::Deref(_), Kind::Place(mut p)) => {
