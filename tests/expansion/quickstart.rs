@@ -176,7 +176,7 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                 b"(the blob)",
                 &__TP_STRIPS)
         };
-    if let ::core::option::Option::Some(r) =
+    if let ::core::option::Option::Some(__tp_result) =
             __TP_FUNCTION.call(&[::tensorplay::__private::witness(x),
                             ::tensorplay::__private::witness(w1),
                             ::tensorplay::__private::witness(b1),
@@ -184,10 +184,11 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                             ::tensorplay::__private::witness(b2),
                             ::tensorplay::__private::witness(w3),
                             ::tensorplay::__private::witness(b3)], &[]) {
-        return match r {
-                ::core::result::Result::Ok(mut o) => o.take(0),
-                ::core::result::Result::Err(e) =>
-                    ::tensorplay::__private::raise(e),
+        return match __tp_result {
+                ::core::result::Result::Ok(mut __tp_outputs) =>
+                    __tp_outputs.take(0),
+                ::core::result::Result::Err(__tp_error) =>
+                    ::tensorplay::__private::raise(__tp_error),
             };
     }
     let hidden = x.linear(w1, Some(b1)).gelu();

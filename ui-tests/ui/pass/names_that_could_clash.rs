@@ -44,6 +44,26 @@ fn lifetimes<'a>(x: &'a Tensor, y: &'a Tensor) -> Tensor {
     x.maximum(y)
 }
 
+mod consts {
+    #![allow(non_upper_case_globals)]
+    use tensorplay::{Result, compile, prelude::*};
+
+    // in a pattern, each is a value to compare with
+    const r: i32 = 1;
+    const o: i32 = 2;
+    static e: i32 = 3;
+
+    #[compile]
+    pub fn plain(x: &Tensor) -> Tensor {
+        x.relu()
+    }
+
+    #[compile]
+    pub fn fallible(x: &Tensor) -> Result<Tensor> {
+        Ok(x.try_relu()?)
+    }
+}
+
 fn main() {
     let x = Tensor::from_slice(&[1.0f32, 4.0], 2);
     assert_eq!(f(&x, &x, &x, &x).to_vec::<f32>(), [1.0, 28.0]);
@@ -52,5 +72,7 @@ fn main() {
         same_strip_names_a(&x).to_vec::<f32>(),
         same_strip_names_b(&x).to_vec::<f32>()
     );
+    assert_eq!(consts::plain(&x).to_vec::<f32>(), [1.0, 4.0]);
+    assert_eq!(consts::fallible(&x).unwrap().to_vec::<f32>(), [1.0, 4.0]);
     assert_eq!(lifetimes(&x, &x).to_vec::<f32>(), [1.0, 4.0]);
 }
