@@ -194,3 +194,36 @@ fn a_variable_handed_through_keeps_its_handle() {
     handle.assign(&Tensor::zeros(3, DType::F32));
     assert_eq!(w.to_vec::<f32>(), [0.0; 3]);
 }
+
+/// Numbers beside the tensors are those of the body, bit for bit.
+#[test]
+fn host_numbers_are_those_of_the_body() {
+    #[compile]
+    fn sizes(x: &Tensor, n: usize, s: f64) -> Tensor {
+        x.narrow(0, 0, n.min(x.dim(0)) - n % 2) * (n as f64) + (s as usize / 2) as f64
+    }
+    #[compile]
+    fn powers(x: &Tensor, s: f64, t: f32, n: i32) -> Tensor {
+        x.to_dtype(DType::F64) * s.powi(n) + t.powi(n)
+    }
+    let same = |a: Tensor, b: Tensor| {
+        let bits = |t: &Tensor| -> Vec<u64> {
+            let t = t.to_dtype(DType::F64).to_vec::<f64>();
+            t.into_iter().map(f64::to_bits).collect()
+        };
+        assert_eq!(bits(&a), bits(&b), "{a} != {b}");
+    };
+    let x = tensor(&[5, 3]);
+    for n in [3, 4, usize::MAX, usize::MAX - 1, 1 << 63] {
+        same(
+            sizes(&x, n, 1e30),
+            compiler::disable_capture(|| sizes(&x, n, 1e30)),
+        );
+    }
+    for n in [-7, -1, 0, 3, 31] {
+        same(
+            powers(&x, 1.0 / 3.0, 1.1, n),
+            compiler::disable_capture(|| powers(&x, 1.0 / 3.0, 1.1, n)),
+        );
+    }
+}

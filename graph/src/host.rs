@@ -3,8 +3,9 @@
 //! Problem: sizes and scalars in captured code are Rust expressions over metadata and parameters
 //! (`a.dim(-1) / 2`, `k as i64 - 4`); their values are known when a call is bound, or only at the call.
 //!
-//! Method: a small expression tree, evaluated against an [`Env`]. Integer arithmetic is checked as in
-//! a debug build of Rust; `usize` results below zero are errors.
+//! Method: a small expression tree, evaluated against an [`Env`]. Values are bit for bit those of the same Rust;
+//! integer arithmetic is checked as in a debug build. A `usize` above `i64::MAX` may occur on the way; as the result
+//! it is an error.
 
 use crate::{DType, Scalar, graph::Value};
 use serde::{Deserialize, Serialize};
@@ -95,9 +96,25 @@ pub enum Host {
     Bool(bool),
     /// A dtype.
     DType(DType),
+    /// A `usize` above `i64::MAX`: part of an expression, never its result.
+    Size(u64),
 }
 
 impl Host {
+    /// A `usize`.
+    pub fn size(v: usize) -> Host {
+        i64::try_from(v).map_or(Host::Size(v as u64), Host::Int)
+    }
+
+    /// An integer of either form, without loss.
+    fn wide(self) -> Option<i128> {
+        match self {
+            Host::Int(v) => Some(v.into()),
+            Host::Size(v) => Some(v.into()),
+            _ => None,
+        }
+    }
+
     /// The integer, if it is one.
     pub fn as_int(self) -> Option<i64> {
         if let Host::Int(v) = self { Some(v) } else { None }
@@ -109,7 +126,7 @@ impl Host {
             Host::Int(v) => Some(Scalar::Int(v)),
             Host::Float(v) => Some(Scalar::Float(v)),
             Host::Bool(v) => Some(Scalar::Bool(v)),
-            Host::DType(_) => None,
+            Host::DType(_) | Host::Size(_) => None,
         }
     }
 
@@ -179,6 +196,8 @@ pub enum HostBinary {
     And,
     /// `a || b`.
     Or,
+    /// `a.powi(b)` of a float.
+    Powi,
 }
 
 impl HostBinary {
@@ -201,6 +220,7 @@ impl HostBinary {
             HostBinary::Min => ("min", None),
             HostBinary::Max => ("max", None),
             HostBinary::Pow => ("pow", None),
+            HostBinary::Powi => ("powi", None),
         }
     }
 }
@@ -279,6 +299,7 @@ impl Expr {
         match self {
             Expr::Literal(Host::Int(_)) => HostType::IntLiteral,
             Expr::Literal(Host::Float(_)) => HostType::FloatLiteral,
+            Expr::Literal(Host::Size(_)) => HostType::Usize,
             Expr::Literal(Host::Bool(_)) => HostType::Bool,
             Expr::Literal(Host::DType(_)) | Expr::DTypeOf(_) => HostType::DType,
             Expr::Param(_, t) | Expr::Cast(t, _) => *t,
@@ -294,6 +315,7 @@ impl Expr {
                 | HostBinary::Ge
                 | HostBinary::And
                 | HostBinary::Or => HostType::Bool,
+                HostBinary::Powi => a.host_type(),
                 _ => a.host_type().meet(b.host_type()),
             },
         }
@@ -351,7 +373,13 @@ impl Expr {
     /// # Errors
     /// [`HostError::Unknown`] if the environment lacks something, [`HostError::Failed`] where Rust would panic.
     pub fn eval(&self, env: &dyn Env) -> Result<Host, HostError> {
-        self.eval_as(env, self.host_type())
+        match self.eval_as(env, self.host_type())? {
+            Host::Size(v) => Err(HostError::Failed(format!(
+                "{v} is above {}, the largest integer that an operation takes",
+                i64::MAX
+            ))),
+            h => Ok(h),
+        }
     }
 
     /// The value, where literals without suffix take the type `t` of what they meet.
@@ -370,26 +398,30 @@ impl Expr {
                 if at < 0 || at >= rank as i64 {
                     return fail(format!("dim {i} is out of range for a tensor of rank {rank}"));
                 }
-                Host::Int(env.dim(*v, at as usize).ok_or(HostError::Unknown)? as i64)
+                Host::size(env.dim(*v, at as usize).ok_or(HostError::Unknown)?)
             }
             Expr::Rank(v) => Host::Int(env.rank(*v).ok_or(HostError::Unknown)? as i64),
             Expr::ElemCount(v) => {
                 let rank = env.rank(*v).ok_or(HostError::Unknown)?;
-                let mut n = Some(1i64);
+                let mut n = Some(1usize);
                 for i in 0..rank {
                     let d = env.dim(*v, i).ok_or(HostError::Unknown)?;
-                    n = n.and_then(|n| n.checked_mul(i64::try_from(d).ok()?));
+                    n = n.and_then(|n| n.checked_mul(d));
                 }
                 match n {
-                    Some(n) => Host::Int(n),
+                    Some(n) => Host::size(n),
                     None => return fail("the element count overflows usize".into()),
                 }
             }
             Expr::DTypeOf(v) => Host::DType(env.dtype(*v).ok_or(HostError::Unknown)?),
-            Expr::Cast(t, a) => cast(*t, a.eval(env)?)?,
+            Expr::Cast(t, a) => cast(*t, a.eval_as(env, a.host_type())?)?,
             Expr::Unary(op, a) => {
                 let t = a.host_type().meet(t);
                 unary(*op, t, a.eval_as(env, t)?)?
+            }
+            Expr::Binary(HostBinary::Powi, a, n) => {
+                let t = a.host_type().meet(t);
+                powi(t, a.eval_as(env, t)?, n.eval_as(env, HostType::I32)?)?
             }
             Expr::Binary(op, a, b) => {
                 let operands = a.host_type().meet(b.host_type());
@@ -410,29 +442,32 @@ impl Expr {
 }
 
 fn cast(t: HostType, h: Host) -> Result<Host, HostError> {
-    let Some(s) = h.as_scalar() else { return Ok(h) };
-    Ok(match t {
-        HostType::F32 => Host::Float(f64::from(match s {
-            Scalar::Int(v) => v as f32,
-            _ => s.to_f64() as f32,
-        })),
-        HostType::F64 | HostType::FloatLiteral => Host::Float(s.to_f64()),
-        HostType::Usize => match s {
-            Scalar::Float(v) => Host::Int((v as u64).min(i64::MAX as u64) as i64),
-            _ if s.to_i64() < 0 => {
-                return Err(HostError::Failed(format!("{s} as usize is not a size")));
+    if let Some(v) = h.wide() {
+        return Ok(match t {
+            HostType::F32 => Host::Float(f64::from(v as f32)),
+            HostType::F64 | HostType::FloatLiteral => Host::Float(v as f64),
+            HostType::Usize if v < 0 => {
+                return Err(HostError::Failed(format!("{v} as usize is not a size")));
             }
-            _ => Host::Int(s.to_i64()),
-        },
-        HostType::I32 => Host::Int(match s {
-            Scalar::Float(v) => i64::from(v as i32),
-            _ => i64::from(s.to_i64() as i32),
-        }),
-        HostType::U8 => Host::Int(match s {
-            Scalar::Float(v) => i64::from(v as u8),
-            _ => i64::from(s.to_i64() as u8),
-        }),
-        HostType::I64 | HostType::IntLiteral => Host::Int(s.to_i64()),
+            HostType::Usize => Host::size(v as usize),
+            HostType::I32 => Host::Int((v as i32).into()),
+            HostType::U8 => Host::Int((v as u8).into()),
+            HostType::I64 | HostType::IntLiteral => Host::Int(v as i64),
+            HostType::Bool | HostType::DType => h,
+        });
+    }
+    let v = match h {
+        Host::Float(v) => v,
+        Host::Bool(v) => f64::from(u8::from(v)),
+        other => return Ok(other),
+    };
+    Ok(match t {
+        HostType::F32 => Host::Float(f64::from(v as f32)),
+        HostType::F64 | HostType::FloatLiteral => Host::Float(v),
+        HostType::Usize => Host::size(v as usize),
+        HostType::I32 => Host::Int((v as i32).into()),
+        HostType::U8 => Host::Int((v as u8).into()),
+        HostType::I64 | HostType::IntLiteral => Host::Int(v as i64),
         HostType::Bool | HostType::DType => h,
     })
 }
@@ -445,72 +480,114 @@ fn round(t: HostType, v: f64) -> Host {
     })
 }
 
+/// A function of the standard library, which has one of its own for `f32`.
+fn library(t: HostType, v: f64, f32: fn(f32) -> f32, f64: fn(f64) -> f64) -> Host {
+    Host::Float(if t == HostType::F32 {
+        f32(v as f32).into()
+    } else {
+        f64(v)
+    })
+}
+
+/// The integer as type `t`, unless it overflows.
+fn integer(t: HostType, v: i128) -> Option<Host> {
+    match t {
+        HostType::Usize => usize::try_from(v).ok().map(Host::size),
+        HostType::I32 => i32::try_from(v).ok().map(|v| Host::Int(v.into())),
+        HostType::U8 => u8::try_from(v).ok().map(|v| Host::Int(v.into())),
+        _ => i64::try_from(v).ok().map(Host::Int),
+    }
+}
+
+/// By repeated squaring, as the function of the standard library.
+fn powi(t: HostType, a: Host, n: Host) -> Result<Host, HostError> {
+    let (Host::Float(mut square), Host::Int(n)) = (a, n) else {
+        return Err(HostError::Failed(format!("powi does not take {a:?} and {n:?}")));
+    };
+    let Ok(n) = i32::try_from(n) else {
+        return Err(HostError::Failed(format!("powi takes an i32, {n} is none")));
+    };
+    let rounded = |v: f64| {
+        if t == HostType::F32 {
+            f64::from(v as f32)
+        } else {
+            v
+        }
+    };
+    let (mut power, mut left) = (1.0, n.unsigned_abs());
+    loop {
+        if left % 2 == 1 {
+            power = rounded(power * square);
+        }
+        left /= 2;
+        if left == 0 {
+            break;
+        }
+        square = rounded(square * square);
+    }
+    Ok(Host::Float(if n < 0 { rounded(1.0 / power) } else { power }))
+}
+
 fn unary(op: HostUnary, t: HostType, a: Host) -> Result<Host, HostError> {
     Ok(match (op, a) {
-        (HostUnary::Neg, Host::Int(v)) => Host::Int(
-            v.checked_neg()
-                .filter(|&v| t != HostType::I32 || i32::try_from(v).is_ok())
-                .ok_or_else(|| HostError::Failed(format!("-({v}) overflows an integer")))?,
-        ),
+        (HostUnary::Neg, Host::Int(v)) => integer(t, -i128::from(v))
+            .ok_or_else(|| HostError::Failed(format!("-({v}) overflows an integer")))?,
         (HostUnary::Neg, Host::Float(v)) => Host::Float(-v),
         (HostUnary::Not, Host::Bool(v)) => Host::Bool(!v),
-        (HostUnary::Sqrt, Host::Float(v)) => round(t, v.sqrt()),
-        (HostUnary::Ln, Host::Float(v)) => round(t, v.ln()),
-        (HostUnary::Exp, Host::Float(v)) => round(t, v.exp()),
+        (HostUnary::Sqrt, Host::Float(v)) => library(t, v, f32::sqrt, f64::sqrt),
+        (HostUnary::Ln, Host::Float(v)) => library(t, v, f32::ln, f64::ln),
+        (HostUnary::Exp, Host::Float(v)) => library(t, v, f32::exp, f64::exp),
         (op, a) => return Err(HostError::Failed(format!("{op:?} does not take {a:?}"))),
+    })
+}
+
+fn integers(
+    op: HostBinary,
+    t: HostType,
+    (a, x): (Host, i128),
+    (b, y): (Host, i128),
+) -> Result<Host, HostError> {
+    use HostBinary::*;
+    let symbol = op.symbol().0;
+    let arith = |v: Option<i128>| {
+        v.and_then(|v| integer(t, v)).ok_or_else(|| {
+            let what = if t == HostType::Usize { "usize" } else { "integer" };
+            HostError::Failed(format!("{x} {symbol} {y} overflows {what}"))
+        })
+    };
+    if matches!(op, Div | Rem) && y == 0 {
+        return Err(HostError::Failed(format!("{x} {symbol} 0 divides by zero")));
+    }
+    Ok(match op {
+        Add => arith(x.checked_add(y))?,
+        Sub => arith(x.checked_sub(y))?,
+        Mul => arith(x.checked_mul(y))?,
+        Div => arith(x.checked_div(y))?,
+        // it overflows where the quotient does
+        Rem => arith(x.checked_div(y)).and_then(|_| arith(x.checked_rem(y)))?,
+        Min if x <= y => a,
+        Max if x >= y => a,
+        Min | Max => b,
+        Pow => arith(u32::try_from(y).ok().and_then(|y| x.checked_pow(y)))?,
+        Eq => Host::Bool(x == y),
+        Ne => Host::Bool(x != y),
+        Lt => Host::Bool(x < y),
+        Le => Host::Bool(x <= y),
+        Gt => Host::Bool(x > y),
+        Ge => Host::Bool(x >= y),
+        And | Or | Powi => {
+            return Err(HostError::Failed(format!("{symbol} does not take {x} and {y}")));
+        }
     })
 }
 
 fn binary(op: HostBinary, t: HostType, a: Host, b: Host) -> Result<Host, HostError> {
     use HostBinary::*;
     let mismatch = || HostError::Failed(format!("{} does not take {a:?} and {b:?}", op.symbol().0));
+    if let (Some(x), Some(y)) = (a.wide(), b.wide()) {
+        return integers(op, t, (a, x), (b, y));
+    }
     match (a, b) {
-        (Host::Int(x), Host::Int(y)) => {
-            let overflow = || {
-                let what = if t == HostType::Usize { "usize" } else { "integer" };
-                HostError::Failed(format!("{x} {} {y} overflows {what}", op.symbol().0))
-            };
-            let arith = |v: Option<i64>| match v {
-                Some(v) if t == HostType::Usize && v < 0 => Err(overflow()),
-                Some(v) if t == HostType::I32 && i32::try_from(v).is_err() => Err(overflow()),
-                Some(v) if t == HostType::U8 && u8::try_from(v).is_err() => Err(overflow()),
-                Some(v) => Ok(Host::Int(v)),
-                None => Err(overflow()),
-            };
-            let nonzero = || {
-                if y == 0 {
-                    Err(HostError::Failed(format!(
-                        "{x} {} 0 divides by zero",
-                        op.symbol().0
-                    )))
-                } else {
-                    Ok(())
-                }
-            };
-            Ok(match op {
-                Add => arith(x.checked_add(y))?,
-                Sub => arith(x.checked_sub(y))?,
-                Mul => arith(x.checked_mul(y))?,
-                Div => {
-                    nonzero()?;
-                    arith(x.checked_div(y))?
-                }
-                Rem => {
-                    nonzero()?;
-                    arith(x.checked_rem(y))?
-                }
-                Min => Host::Int(x.min(y)),
-                Max => Host::Int(x.max(y)),
-                Pow => arith(u32::try_from(y).ok().and_then(|y| x.checked_pow(y)))?,
-                Eq => Host::Bool(x == y),
-                Ne => Host::Bool(x != y),
-                Lt => Host::Bool(x < y),
-                Le => Host::Bool(x <= y),
-                Gt => Host::Bool(x > y),
-                Ge => Host::Bool(x >= y),
-                And | Or => return Err(mismatch()),
-            })
-        }
         (Host::Float(x), Host::Float(y)) => Ok(match op {
             Add => round(t, x + y),
             Sub => round(t, x - y),
@@ -519,14 +596,15 @@ fn binary(op: HostBinary, t: HostType, a: Host, b: Host) -> Result<Host, HostErr
             Rem => round(t, x % y),
             Min => Host::Float(x.min(y)),
             Max => Host::Float(x.max(y)),
-            Pow => round(t, x.powf(y)),
+            Pow if t == HostType::F32 => Host::Float((x as f32).powf(y as f32).into()),
+            Pow => Host::Float(x.powf(y)),
             Eq => Host::Bool(x == y),
             Ne => Host::Bool(x != y),
             Lt => Host::Bool(x < y),
             Le => Host::Bool(x <= y),
             Gt => Host::Bool(x > y),
             Ge => Host::Bool(x >= y),
-            And | Or => return Err(mismatch()),
+            And | Or | Powi => return Err(mismatch()),
         }),
         (Host::Bool(x), Host::Bool(y)) => match op {
             And => Ok(Host::Bool(x && y)),
@@ -550,6 +628,7 @@ impl fmt::Display for Expr {
         fn go(e: &Expr, outer: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match e {
                 Expr::Literal(Host::Int(v)) => write!(f, "{v}"),
+                Expr::Literal(Host::Size(v)) => write!(f, "{v}"),
                 Expr::Literal(Host::Float(v)) if v.is_nan() => f.write_str("nan"),
                 Expr::Literal(Host::Float(v)) => write!(f, "{v:?}"),
                 Expr::Literal(Host::Bool(v)) => write!(f, "{v}"),

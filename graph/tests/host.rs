@@ -151,6 +151,103 @@ fn casts_are_those_of_rust() {
     assert_eq!(float("f64($3)"), 250.0);
 }
 
+/// Evaluates with `$0` a `usize`, the rest as in [`eval`].
+fn with_size(text: &str, n: usize) -> Result<Host, String> {
+    let scalars = vec![Host::size(n), Host::Int(-3), Host::Int(7)];
+    expr(text).eval(&Fixed(scalars)).map_err(|e| match e {
+        HostError::Failed(m) => m,
+        HostError::Unknown => "unknown".into(),
+    })
+}
+
+#[test]
+fn sizes_above_the_largest_i64_are_those_of_rust() {
+    let top = usize::MAX;
+    assert_eq!(with_size("$0 / 2", top), Ok(Host::Int((top / 2) as i64)));
+    assert_eq!(with_size("$0 % 10", top), Ok(Host::Int((top % 10) as i64)));
+    assert_eq!(with_size("min($0, dim(%0, 0))", top), Ok(Host::Int(6)));
+    assert_eq!(with_size("$0 > dim(%0, 0)", top), Ok(Host::Bool(true)));
+    assert_eq!(with_size("$0 - 1 == $0", top), Ok(Host::Bool(false)));
+    assert_eq!(with_size("$0 * 2 / 4", 1 << 62), Ok(Host::Int(1 << 61)));
+    assert_eq!(with_size("f64($0)", top), Ok(Host::Float(top as f64)));
+    assert_eq!(
+        with_size("f32($0)", top - (1 << 39)),
+        Ok(Host::Float(f64::from((top - (1 << 39)) as f32)))
+    );
+    assert_eq!(with_size("i64($0)", top - 4), Ok(Host::Int(-5)));
+    assert_eq!(with_size("i32($0)", top - 4), Ok(Host::Int(-5)));
+    assert_eq!(with_size("u8($0)", top - 4), Ok(Host::Int(251)));
+    assert_eq!(with_size("usize(1e30) / 2", 0), Ok(Host::Int(i64::MAX)));
+    assert_eq!(
+        with_size("$0 + 1", top),
+        Err(format!("{top} + 1 overflows usize"))
+    );
+    assert_eq!(
+        with_size("$0 - 1", top),
+        Err(format!(
+            "{} is above 9223372036854775807, the largest integer that an operation takes",
+            top - 1
+        ))
+    );
+    fails(
+        "i64(-9223372036854775808) % -1",
+        "-9223372036854775808 % -1 overflows integer",
+    );
+}
+
+/// Compares functions of floats with those of the standard library, for inputs that no compiler knows.
+#[test]
+fn functions_of_floats_are_those_of_rust() {
+    let f32_of = |text: &str, x: f32, n: i32| {
+        let scalars = [0, 0, 0, 0].map(Host::Int);
+        let mut scalars = scalars.to_vec();
+        scalars[2] = Host::Int(n.into());
+        scalars.extend([Host::Float(x.into()), Host::Float(x.into())]);
+        match expr(text).eval(&Fixed(scalars)) {
+            Ok(Host::Float(v)) => v,
+            other => panic!("{text}: {other:?}"),
+        }
+    };
+    let mut rng = 0x2545_F491_4F6C_DD1Du64;
+    let powi64 = expr("powi($5, $2)");
+    for i in 0..20_000 {
+        let n = match i % 4 {
+            0 => next(&mut rng, 9) as i32 - 4,
+            1 => next(&mut rng, 2000) as i32 - 1000,
+            2 => [i32::MIN, i32::MAX, 0, -1][next(&mut rng, 4) as usize],
+            _ => next(&mut rng, u64::MAX) as i32,
+        };
+        let x = match i % 3 {
+            0 => f64::from_bits(next(&mut rng, u64::MAX)),
+            1 => 1.0 + (next(&mut rng, 2000) as f64 - 1000.0) * 1e-4,
+            _ => next(&mut rng, 2000) as f64 * 0.37 - 400.0,
+        };
+        let mut scalars = [0, 0, 0, 0].map(Host::Int).to_vec();
+        scalars[2] = Host::Int(n.into());
+        scalars.extend([Host::Float(0.0), Host::Float(x)]);
+        let Ok(Host::Float(got)) = powi64.eval(&Fixed(scalars)) else {
+            panic!("{x}.powi({n}) has no value")
+        };
+        let (x64, n) = std::hint::black_box((x, n));
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        assert!(same(got, x64.powi(n)), "{x64:?}.powi({n}) is {got:?}");
+        let x = x64 as f32;
+        for (text, want) in [
+            ("powi($4, $2)", x.powi(n)),
+            ("exp($4)", x.exp()),
+            ("ln($4)", x.ln()),
+            ("sqrt($4)", x.sqrt()),
+            ("pow($4, $4)", x.powf(x)),
+        ] {
+            let got = f32_of(text, x, n);
+            assert!(
+                same(got, want.into()),
+                "{text} of {x:?} and {n} is {got:?}, not {want:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_unknown_stays_unknown() {
     let e = expr("$0 + 1");
@@ -228,9 +325,9 @@ fn random(rng: &mut u64, depth: u32) -> Expr {
         }
         _ => {
             let ops = [
-                Add, Sub, Mul, Div, Rem, Min, Max, Pow, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
+                Add, Sub, Mul, Div, Rem, Min, Max, Pow, Powi, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
             ];
-            Expr::Binary(ops[next(rng, 16) as usize], sub(rng), sub(rng))
+            Expr::Binary(ops[next(rng, 17) as usize], sub(rng), sub(rng))
         }
     }
 }

@@ -149,14 +149,14 @@ impl Walk {
         let binary = match name.as_str() {
             "min" => Some(HostBinary::Min),
             "max" => Some(HostBinary::Max),
-            "pow" | "powi" | "powf" => Some(HostBinary::Pow),
+            "pow" | "powf" => Some(HostBinary::Pow),
+            "powi" => Some(HostBinary::Powi),
             _ => None,
         };
         match (name.as_str(), unary, binary, args.len()) {
             ("clone" | "to_owned", _, _, 0) => Kind::Host(receiver),
             (_, Some(op), _, 0) => self.host(Expr::Unary(op, Box::new(receiver)), &whole),
             (_, _, Some(op), 1) => {
-                let float = !receiver.host_type().is_int();
                 let guess = if name == "pow" || name == "powi" {
                     HostType::I32
                 } else {
@@ -166,10 +166,7 @@ impl Walk {
                 for (kind, at) in args {
                     b = self.as_host(kind, &at, guess);
                 }
-                let Some(mut b) = b else { return Kind::Unknown };
-                if name == "powi" && float {
-                    b = Expr::Cast(HostType::F64, Box::new(b));
-                }
+                let Some(b) = b else { return Kind::Unknown };
                 let (a, b) = same_float(receiver, b);
                 self.host(Expr::binary(op, a, b), &whole)
             }
@@ -202,6 +199,7 @@ fn as_f32(e: Expr) -> Expr {
     match e {
         Expr::Literal(Host::Float(_)) => Expr::Cast(HostType::F32, Box::new(e)),
         Expr::Unary(op, a) => Expr::Unary(op, Box::new(as_f32(*a))),
+        Expr::Binary(HostBinary::Powi, a, n) => Expr::Binary(HostBinary::Powi, Box::new(as_f32(*a)), n),
         Expr::Binary(op, a, b) => Expr::binary(op, as_f32(*a), as_f32(*b)),
         // a const has its own type already
         other => other,

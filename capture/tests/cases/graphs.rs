@@ -147,6 +147,11 @@ fn long_chain(x: &Tensor) -> Tensor {
         .relu().gelu().tanh().sigmoid().sqrt().abs()
 }
 
+#[compile]
+fn powers(a: &Tensor, s: f32, t: f64, n: i32) -> Tensor {
+    a * s.powi(n) + t.powi(-3) * (2.0 * s).powi(2)
+}
+
 impl Net {
     #[compile]
     fn forward<'a>(&'a self, x: &'a Tensor) -> Tensor {

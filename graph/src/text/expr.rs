@@ -136,6 +136,7 @@ impl Parser<'_> {
             "min" => Some(HostBinary::Min),
             "max" => Some(HostBinary::Max),
             "pow" => Some(HostBinary::Pow),
+            "powi" => Some(HostBinary::Powi),
             _ => None,
         };
         let known = unary.is_some()

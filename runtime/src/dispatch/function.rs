@@ -35,7 +35,7 @@ macro_rules! host_arg {
     )*};
 }
 host_arg! {
-    usize => |v| Host::Int(i64::try_from(v).unwrap_or(i64::MAX));
+    usize => |v| Host::size(v);
     isize => |v| Host::Int(v as i64);
     i64 => |v| Host::Int(v);
     i32 => |v| Host::Int(i64::from(v));
