@@ -227,3 +227,37 @@ fn host_numbers_are_those_of_the_body() {
         );
     }
 }
+
+/// The operation that an error names.
+fn named(e: &tensorplay::Error) -> String {
+    let text = e.to_string();
+    text.split(": ").nth(1).unwrap_or_default().to_string()
+}
+
+/// What fails inside a composite is an error of the composite, whenever it is found: when the operation runs by itself,
+/// when a call is bound, and when it runs with a number that only the call tells.
+#[test]
+fn errors_inside_a_composite_name_the_composite() {
+    #[compile]
+    fn bound(x: &Tensor) -> Result<Tensor> {
+        x.try_var(-1, i64::MIN)
+    }
+    #[compile]
+    fn called(x: &Tensor, c: i64) -> Result<Tensor> {
+        Ok(x.try_std_dev(-1, c)? + 1.0)
+    }
+    let x = tensor(&[2, 3]);
+    let plain = |f: &dyn Fn() -> Result<Tensor>| compiler::disable_capture(f).unwrap_err();
+    for (name, errors) in [
+        ("var", [bound(&x).unwrap_err(), plain(&|| bound(&x))]),
+        (
+            "std_dev",
+            [called(&x, i64::MIN).unwrap_err(), plain(&|| called(&x, i64::MIN))],
+        ),
+    ] {
+        let [compiled, eager] = errors.map(|e| (named(&e), e.to_string()));
+        assert_eq!(compiled, eager);
+        assert_eq!(compiled.0, name, "{}", compiled.1);
+    }
+    called(&x, 1).unwrap();
+}

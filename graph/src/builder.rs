@@ -181,7 +181,7 @@ impl Builder {
         if self.expand
             && let Lowering::Composite(rule) = op.row().lowering
         {
-            return rule(self, op, &args);
+            return rule(self, op, &args).map_err(|e| e.within(op));
         }
         Ok(self.push(op, args, types).into())
     }

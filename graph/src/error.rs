@@ -91,6 +91,16 @@ impl OpError {
         self
     }
 
+    /// The error as one of the composite `op`, in whose expansion it occurred: the user wrote that operation.
+    #[must_use]
+    pub fn within(mut self, op: crate::Op) -> OpError {
+        if self.op != op.name() {
+            self.op = op.name();
+            self.args.clear();
+        }
+        self
+    }
+
     /// Names the arguments at fault.
     #[must_use]
     pub fn at(mut self, args: impl IntoIterator<Item = usize>) -> OpError {

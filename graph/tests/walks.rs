@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use tensorplay_graph::passes::PassManager;
+use tensorplay_graph::op::row::{Lowering, ParamKind};
+use tensorplay_graph::passes::{PassManager, decompose};
 use tensorplay_graph::{
     Arg, Builder, DType, EvalArg, EvalError, GraphModule, Host, Interpreter, Meta, Node, NodeId, Op, OpError,
     TensorType, Transformer, TypeError, TypeInterpreter, Value, copy_call,
@@ -268,4 +269,79 @@ fn builders_check_the_form_of_calls() {
         "error[TP0031]: matmul: `b` is a tensor, got none"
     );
     assert_eq!(b.module.graph.nodes.len(), 1);
+}
+
+/// Composites with arguments of all sorts: what fails inside an expansion is an error of the composite.
+#[test]
+fn errors_inside_an_expansion_name_the_composite() {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut next = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % n
+    };
+    let mut inside = Vec::new();
+    for &op in Op::ALL {
+        let Lowering::Composite(rule) = op.row().lowering else {
+            continue;
+        };
+        let mut failed = 0;
+        for _ in 0..400 {
+            let mut b = Builder::new("f");
+            let mut tensor = |b: &mut Builder| {
+                let dtype = [DType::F32, DType::F32, DType::I64, DType::Bool][next(4)];
+                let spec = match next(3) {
+                    0 => None,
+                    _ => {
+                        let rank = next(4);
+                        let shape: Vec<usize> = (0..rank).map(|_| [1, 2, 3][next(3)]).collect();
+                        Some(TensorType::known(dtype, &shape))
+                    }
+                };
+                b.input("x", spec)
+            };
+            let inputs: Vec<Value> = (0..5).map(|_| tensor(&mut b)).collect();
+            let ints = [-2, -1, 0, 0, 1, 1, 2, 3, 100, i64::MIN, i64::MAX];
+            let floats = [0.0, 0.5, 1.0, 2.0, 3.0, f64::INFINITY, f64::NAN];
+            let mut any = |i: usize, kind: ParamKind| match kind {
+                ParamKind::OptTensor if next(2) == 0 => Arg::None,
+                ParamKind::Tensor | ParamKind::OptTensor => Arg::Value(inputs[i]),
+                ParamKind::Operand if next(2) == 0 => Arg::Value(inputs[i]),
+                ParamKind::Tensors => Arg::List(inputs.iter().map(|v| Arg::Value(*v)).collect()),
+                ParamKind::Dims | ParamKind::Shape => {
+                    let n = next(3);
+                    Arg::ints((0..n).map(|_| ints[next(11)]))
+                }
+                ParamKind::Int | ParamKind::Dim => Arg::int(ints[next(11)]),
+                ParamKind::DType => Arg::dtype(DType::F32),
+                ParamKind::Float | ParamKind::Operand | ParamKind::Scalar => Arg::float(floats[next(7)]),
+            };
+            let args: Vec<Arg> = op
+                .row()
+                .params
+                .iter()
+                .enumerate()
+                .map(|(i, p)| any(i, p.kind))
+                .collect();
+            let mut expanded = b.clone();
+            expanded.expand = true;
+            let result = expanded.call(op, args.clone());
+            if let Err(e) = &result {
+                assert_eq!(e.op, op.name(), "{e}");
+            }
+            if let Ok(v) = b.call(op, args.clone()) {
+                b.module.graph.outputs.push(v);
+                let raw = rule(&mut b.clone(), op, &args);
+                if let Err(e) = decompose::try_run(&mut b.module) {
+                    assert_eq!(e.error.op, op.name(), "{e}");
+                    failed += usize::from(raw.is_err_and(|e| e.op != op.name()));
+                }
+            }
+        }
+        if failed > 0 {
+            inside.push(op.name());
+        }
+    }
+    for name in ["addcmul", "var"] {
+        assert!(inside.contains(&name), "none of {name} fails inside: {inside:?}");
+    }
 }

@@ -9,7 +9,8 @@ use crate::lower::Lowered;
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tensorplay_graph::{DType, Graph, GraphModule, NodeKind};
+use tensorplay_graph::op::row::Lowering;
+use tensorplay_graph::{DType, Graph, GraphModule, NodeId, NodeKind, Op};
 
 const MAGIC: &[u8; 4] = b"TPB\x01";
 
@@ -71,6 +72,24 @@ impl Blob {
     /// The bytes are damaged.
     pub fn source(&self) -> Result<GraphModule, BlobError> {
         postcard::from_bytes(&self.source).map_err(|e| BlobError(e.to_string()))
+    }
+
+    /// The operation that errors of a call of `own` in the expanded graph name: the composite that it is a part of.
+    pub fn written_op(&self, id: NodeId, own: Op) -> Op {
+        let node = self.module.graph.node(id);
+        let mut composites = Vec::new();
+        for n in self.written.nodes.iter().filter(|n| n.location == node.location) {
+            match n.op() {
+                Some(op) if op == own => return own,
+                Some(op) if matches!(op.row().lowering, Lowering::Composite(_)) => composites.push(op),
+                _ => {}
+            }
+        }
+        // a graph without places does not tell composites apart
+        match composites.as_slice() {
+            [op, rest @ ..] if rest.iter().all(|r| r == op) => *op,
+            _ => own,
+        }
     }
 
     /// The byte string. Names and places that only printing needs stay in the source graph alone.

@@ -3,7 +3,7 @@
 use tensorplay_graph::op::row::{ArgType, Call, Signature};
 use tensorplay_graph::{
     Arg, Code, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
-    TensorType, Value,
+    TensorType, TransformError, Value,
 };
 
 /// The dtype of every value, and the signature of every call.
@@ -19,22 +19,27 @@ impl Typing {
     ///
     /// # Errors
     /// The first broken dtype rule, or a dtype that depends on an unknown parameter.
-    pub fn infer(module: &GraphModule, inputs: &[DType], params: &[Option<Host>]) -> Result<Typing, OpError> {
+    pub fn infer(
+        module: &GraphModule,
+        inputs: &[DType],
+        params: &[Option<Host>],
+    ) -> Result<Typing, TransformError> {
         let graph = &module.graph;
         let mut t = Typing {
             dtypes: Vec::with_capacity(graph.nodes.len()),
             signatures: Vec::new(),
             params: params.to_vec(),
         };
-        for node in &graph.nodes {
+        for (id, node) in graph.ids().zip(&graph.nodes) {
+            let at = |error| TransformError { node: id, error };
             match &node.kind {
                 NodeKind::Input(i) => {
                     t.dtypes.push(vec![inputs[*i as usize]]);
                     t.signatures.push(None);
                 }
                 NodeKind::Call(op, args) => {
-                    let Signature { compute, result } = t.signature(module, *op, args)?;
-                    let result = result.ok_or_else(|| open(*op))?;
+                    let Signature { compute, result } = t.signature(module, *op, args).map_err(at)?;
+                    let result = result.ok_or_else(|| at(open(*op)))?;
                     t.dtypes.push(vec![result; node.types.len().max(1)]);
                     t.signatures.push(Some((compute.unwrap_or(result), result)));
                 }

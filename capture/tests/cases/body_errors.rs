@@ -178,6 +178,16 @@ fn needs_a_number(x: &Tensor, p: f64) -> Tensor {
 }
 
 #[compile]
+fn inside_a_composite(#[spec(f32[2, 3])] x: &Tensor) -> Tensor {
+    x.std_dev(0, -9223372036854775807)
+}
+
+#[compile]
+fn more_dims_than_there_are(x: &Tensor) -> Tensor {
+    x.layer_norm(1000000000000, None, None, 1e-5)
+}
+
+#[compile]
 fn dtypes(#[spec(bool[3])] x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
     let a = -x;
     let b = y.bitwise_and(x);

@@ -241,12 +241,21 @@ pub fn log_softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     b.call(Op::Sub, vec![d.into(), l.into()])
 }
 
+/// More dims than any tensor has: where the rank is not known, no expansion is longer.
+const MANY_DIMS: i64 = 1 << 10;
+
 /// `layer_norm(x) = (x - mean(x)) * (1 / sqrt(var(x) + eps)) * w + b` over the trailing dims, var with divisor n.
 pub fn layer_norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
     let Some(trailing) = literal(b, op, args, 1)?.as_int() else {
         unreachable!("trailing_dims is an integer")
     };
+    if trailing > MANY_DIMS {
+        let message = format!("trailing_dims is {trailing}, more than a tensor has");
+        return Err(OpError::new(Code::RANK, OpErrorKind::Shape, op.name(), message)
+            .help("write the number of dims to normalise over, counted from the last")
+            .at([1]));
+    }
     let dims: Vec<Expr> = (1..=trailing).rev().map(|i| Expr::int(-i)).collect();
     let n = Arg::Host(extent(b, x, &dims));
     let s = b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?;

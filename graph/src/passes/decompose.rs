@@ -2,7 +2,7 @@
 //!
 //! Every node of an expansion has the composite's location; the one that stands for its result has the composite's
 //! name, and its recorded type where that knows more. Expansion is complete: rules are
-//! applied inside expansions too.
+//! applied inside expansions too. An error inside an expansion is one of the composite.
 
 use super::rewrite::ValueMap;
 use crate::op::row::Lowering;
@@ -53,6 +53,7 @@ fn expand(module: &mut GraphModule) -> (bool, Option<TransformError>) {
                     continue;
                 }
                 Err(error) => {
+                    let error = error.within(*op);
                     b.module.graph.nodes.truncate(mark);
                     first_error = first_error.or(Some(TransformError { node: id, error }));
                 }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use tensorplay_graph::op::row::{Lowering, ParamKind};
 use tensorplay_graph::{Arg, Builder, Expr, Host, HostType, Op, ScalarInput, TensorType, Value};
+use tensorplay_stax::CompileError;
 
 type Key = SmallVec<[u64; 32]>;
 
@@ -129,7 +130,10 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
     b.module.graph.outputs.push(out);
     // the operands are what they are: nothing was promised
     b.module.specs.iter_mut().for_each(|s| *s = None);
-    let blob = tensorplay_stax::analyse(&b.module).map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
+    let blob = tensorplay_stax::analyse(&b.module).map_err(|e| match e {
+        CompileError::Expand(e) => e.error.into(),
+        e => crate::Error::GraphCapture(e.to_string()),
+    })?;
     let metas: Vec<Meta> = tensors.iter().map(|t| Meta::of(t)).collect();
     let unknown = vec![None; b.module.scalars.len()];
     bind(&blob, &[], &metas, &unknown, None, Kernels::Tile)

@@ -78,7 +78,11 @@ pub(crate) fn bind(
     if let Some(call) = call {
         check_written(&blob.written, inputs, call)?;
     }
-    let typing = Typing::infer(module, &dtypes, scalars).map_err(Error::from)?;
+    let typing =
+        Typing::infer(module, &dtypes, scalars).map_err(|e| match module.graph.node(e.node).op() {
+            Some(op) => e.error.within(blob.written_op(e.node, op)),
+            None => e.error,
+        })?;
     let mut b = Binder {
         blob,
         strips,
@@ -121,14 +125,15 @@ fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()>
             op,
             error: HostError::Failed(message),
             ..
-        })) => Err(host_error(op, message)),
+        })) => Err(host_error(op.name(), message)),
         Err(TypeError::Eval(e)) => Err(Error::msg(e)),
     }
 }
 
-fn host_error(op: Op, message: String) -> Error {
-    let help = "the same expression panics in the plain function";
-    OpError::new(Code::VALUE, OpErrorKind::Value, op.name(), message)
+/// A number that an operation takes does not exist.
+pub(crate) fn host_error(op: &'static str, message: String) -> Error {
+    let help = "change the operands so that the number exists";
+    OpError::new(Code::VALUE, OpErrorKind::Value, op, message)
         .help(help)
         .into()
 }
@@ -197,29 +202,39 @@ const BUFFER: u32 = 1 << 31;
 impl<'a> Binder<'a> {
     fn infer_shapes(&mut self) -> Result<()> {
         let module = &self.blob.module;
-        for node in &module.graph.nodes {
+        for (id, node) in module.graph.ids().zip(&module.graph.nodes) {
             let shapes = match &node.kind {
                 NodeKind::Input(i) => vec![self.inputs[*i as usize].shape.clone()],
                 NodeKind::Call(op, args) => {
                     let args: Vec<ArgType> = args
                         .iter()
-                        .map(|a| self.arg_type(*op, a))
+                        .map(|a| self.arg_type((id, *op), a))
                         .collect::<Result<_>>()?;
                     let call = Call {
                         op: *op,
                         args: &args,
                         symbols: &[],
                     };
-                    let found = (op.row().shape)(&call).map_err(Error::from)?;
+                    let found =
+                        (op.row().shape)(&call).map_err(|e| e.within(self.blob.written_op(id, *op)))?;
                     if found.len() < node.types.len() {
                         let message = format!(
                             "result {} is used, but there are {}",
                             node.types.len() - 1,
                             found.len()
                         );
-                        return Err(OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message).into());
+                        return Err(OpError::new(
+                            Code::BOUNDS,
+                            OpErrorKind::Index,
+                            self.blob.written_op(id, *op).name(),
+                            message,
+                        )
+                        .into());
                     }
-                    found.into_iter().map(|s| sizes(*op, s)).collect::<Result<_>>()?
+                    found
+                        .into_iter()
+                        .map(|s| sizes(s).ok_or_else(|| unsized_error(self.blob.written_op(id, *op))))
+                        .collect::<Result<_>>()?
                 }
             };
             self.shapes.push(shapes);
@@ -227,17 +242,34 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    fn arg_type(&self, op: Op, arg: &Arg) -> Result<ArgType> {
+    fn arg_type(&self, (id, op): (NodeId, Op), arg: &Arg) -> Result<ArgType> {
         Ok(match arg {
             Arg::Value(v) => ArgType::Tensor(TensorType::known(self.typing.dtype(*v), self.shape(*v))),
             Arg::Host(e) => ArgType::Host(match e.eval(self) {
                 Ok(h) => Some(h),
                 Err(HostError::Unknown) => None,
-                Err(HostError::Failed(message)) => return Err(host_error(op, message)),
+                Err(HostError::Failed(message)) => {
+                    return Err(host_error(self.blob.written_op(id, op).name(), message));
+                }
             }),
-            Arg::List(l) => ArgType::List(l.iter().map(|a| self.arg_type(op, a)).collect::<Result<_>>()?),
+            Arg::List(l) => ArgType::List(
+                l.iter()
+                    .map(|a| self.arg_type((id, op), a))
+                    .collect::<Result<_>>()?,
+            ),
             Arg::None => ArgType::None,
         })
+    }
+
+    /// The operation that takes a number of a group.
+    fn taker(&self, unit: &Unit, e: &Expr) -> &'static str {
+        let takes = |m: &&Member| {
+            let args = self.graph().node(m.node).args();
+            args.iter().any(|a| matches!(a, Arg::Host(x) if x == e))
+        };
+        let member = unit.members.iter().find(takes).or(unit.members.first());
+        let op = member.and_then(|m| Some(self.blob.written_op(m.node, self.graph().node(m.node).op()?)));
+        op.map_or("scalar", Op::name)
     }
 
     fn host(&self, arg: &Arg) -> Option<Host> {
@@ -463,8 +495,8 @@ impl<'a> Binder<'a> {
         for e in &lowered.params {
             params.push(match e.eval(self) {
                 Ok(h) => Param::Known(h.as_scalar().unwrap_or(Scalar::Int(0))),
-                Err(HostError::Unknown) => Param::Call(self.closed(e)),
-                Err(HostError::Failed(message)) => return Err(Error::value("scalar", message)),
+                Err(HostError::Unknown) => Param::Call(self.closed(e), self.taker(unit, e)),
+                Err(HostError::Failed(message)) => return Err(host_error(self.taker(unit, e), message)),
             });
         }
         let mut divisors = Vec::new();
@@ -790,12 +822,13 @@ impl<'a> Binder<'a> {
     }
 }
 
-fn sizes(op: Op, shape: tensorplay_graph::Shape) -> Result<Sizes> {
-    let known = shape.and_then(|s| s.iter().map(|d| d.known()).collect::<Option<Sizes>>());
-    known.ok_or_else(|| {
-        Error::value(op.name(), "a size is not known when the call is bound")
-            .with_help("sizes are computed from metadata, literals and integer parameters")
-    })
+fn sizes(shape: tensorplay_graph::Shape) -> Option<Sizes> {
+    shape.and_then(|s| s.iter().map(|d| d.known()).collect::<Option<Sizes>>())
+}
+
+fn unsized_error(op: Op) -> Error {
+    Error::value(op.name(), "a size is not known when the call is bound")
+        .with_help("sizes are computed from metadata, literals and integer parameters")
 }
 
 /// Whether a scalar parameter belongs to the key: it is a size, an index, or a value that a creation needs.

@@ -67,7 +67,8 @@ pub(crate) enum Buffer {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Param {
     Known(Scalar),
-    Call(Expr),
+    /// Computed at the call; the operation that takes it.
+    Call(Expr, &'static str),
 }
 
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Execution: walks a plan's steps over the memory of one call.
 
+use super::bind::host_error;
 use super::{Buffer, CallScalars, KernelStep, Param, Plan, Results, Step, check, reserve};
 use crate::kernels::gemm;
 use crate::kernels::nest::Code;
@@ -185,9 +186,9 @@ unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> 
     for p in &k.params {
         params.push(match p {
             Param::Known(s) => *s,
-            Param::Call(e) => match e.eval(&CallScalars(scalars)) {
+            Param::Call(e, op) => match e.eval(&CallScalars(scalars)) {
                 Ok(h) => h.as_scalar().unwrap_or(Scalar::Int(0)),
-                Err(HostError::Failed(m)) => return Err(Error::value("scalar", m)),
+                Err(HostError::Failed(m)) => return Err(host_error(op, m)),
                 Err(HostError::Unknown) => {
                     return Err(Error::msg("a scalar of a kernel is not known at the call"));
                 }
