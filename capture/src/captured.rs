@@ -6,11 +6,12 @@ use crate::parameter::{Param, ParamKind, Read};
 use crate::returns::{ReturnTree, Returns};
 use crate::spec::Spec;
 use crate::walk::{Walk, Walked};
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use std::rc::Rc;
 use syn::{
-    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Receiver, ReceiverKind, ReturnType, Safety, Signature,
+    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, Receiver, ReceiverKind, ReturnType, Safety,
+    Signature, parse_quote,
 };
 use tensorplay_graph::{DType, GraphModule};
 
@@ -62,6 +63,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
     let result = if options.disable {
         None
     } else {
+        name_wildcards(&mut function.sig);
         capture(&function, &options, own_specs, &errors)
     };
     let mut diagnostics = errors.take();
@@ -203,6 +205,20 @@ fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
 }
 
 /// A receiver, or the word `Self`, shows that the function stands in an `impl`.
+/// Gives a parameter `_` a name, by which dispatch reads it.
+fn name_wildcards(sig: &mut Signature) {
+    for (i, input) in sig.inputs.iter_mut().enumerate() {
+        if let FnArg::Typed(t) = input
+            && let Pat::Wild(w) = &*t.pat
+            && w.attrs.is_empty()
+        {
+            let at = Span::mixed_site().located_at(w.underscore_token.span);
+            let ident = format_ident!("__tp_unnamed_{i}", span = at);
+            *t.pat = parse_quote!(#ident);
+        }
+    }
+}
+
 fn is_method(f: &ItemFn) -> bool {
     fn says_self(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|t| match t {

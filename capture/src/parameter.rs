@@ -69,12 +69,6 @@ impl Param {
         let kind = kind(&p.ty)?;
         let name = match &*p.pat {
             Pat::Ident(i) if i.by_ref.is_none() && i.subpat.is_none() => i.ident.clone(),
-            Pat::Wild(_) => {
-                return Err(
-                    Diagnostic::new(code::PARAMETER, &p.pat, "a captured parameter needs a name")
-                        .help("write `_name`"),
-                );
-            }
             other => {
                 return Err(Diagnostic::new(
                     code::PARAMETER,
@@ -106,10 +100,34 @@ fn kind(ty: &Type) -> Result<ParamKind, Diagnostic> {
         return Ok(ParamKind::Host(t));
     }
     let shown = text(ty.to_token_stream());
-    Err(Diagnostic::new(
+    let d = Diagnostic::new(
         code::PARAMETER,
         ty,
         format!("a parameter of type `{shown}` cannot be captured yet"),
-    )
-    .help("take &Tensor, Tensor, usize, isize, i64, i32, u8, f32, f64, bool or DType"))
+    );
+    let d = match alias(inner) {
+        Some(name) => d.note(note_of_alias(&name)),
+        None => d,
+    };
+    Err(d.help("take &Tensor, Tensor, usize, isize, i64, i32, u8, f32, f64, bool or DType"))
+}
+
+/// The name of a type that may be an alias of one that is captured.
+pub(crate) fn alias(ty: &Type) -> Option<String> {
+    let ty = match ty {
+        Type::Reference(r) if r.mutability.is_none() => &*r.elem,
+        other => other,
+    };
+    const KNOWN: &[&str] = &[
+        "Vec", "Option", "Box", "Rc", "Arc", "HashMap", "BTreeMap", "String", "str", "char", "u16", "u32",
+        "u64", "u128", "i8", "i16", "i128", "f16", "bf16", "Self", "Tensor", "Result",
+    ];
+    let (segment, _) = last_segment(ty)?;
+    let name = segment.ident.to_string();
+    (!KNOWN.contains(&name.as_str()) && host_type(ty).is_none()).then_some(name)
+}
+
+/// Why an alias is no type to capture.
+pub(crate) fn note_of_alias(name: &str) -> String {
+    format!("a macro sees names, not types: if `{name}` is an alias, write the type that it stands for")
 }

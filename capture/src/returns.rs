@@ -1,7 +1,7 @@
 //! `ReturnTree`: the tensors of a return type.
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::parameter::last_segment;
+use crate::parameter::{alias, last_segment, note_of_alias};
 use quote::{ToTokens, quote};
 use syn::{GenericArgument, PathArguments, ReturnType, Type};
 
@@ -90,12 +90,16 @@ fn quote_pair(at: (impl ToTokens, impl ToTokens)) -> proc_macro2::TokenStream {
 
 fn refuse(ty: &Type) -> Diagnostic {
     let text = crate::location::text(ty.to_token_stream());
-    Diagnostic::new(
+    let d = Diagnostic::new(
         code::RETURN_TYPE,
         ty,
         format!("the return type `{text}` cannot be captured yet"),
-    )
-    .help("return a Tensor, a tuple of these, or a Result of these")
+    );
+    let d = match alias(ty) {
+        Some(name) => d.note(note_of_alias(&name)),
+        None => d,
+    };
+    d.help("return a Tensor, a tuple of these, or a Result of these")
 }
 
 fn tree(ty: &Type) -> Result<ReturnTree, Diagnostic> {

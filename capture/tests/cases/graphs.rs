@@ -152,6 +152,11 @@ fn powers(a: &Tensor, s: f32, t: f64, n: i32) -> Tensor {
     a * s.powi(n) + t.powi(-3) * (2.0 * s).powi(2)
 }
 
+#[compile(spec(x = f32[B, 2]))]
+fn wildcards(x: &Tensor, _: &Tensor, #[spec(f32[B])] _: Tensor, _: f32) -> Tensor {
+    x + 1.0
+}
+
 impl Net {
     #[compile]
     fn forward<'a>(&'a self, x: &'a Tensor) -> Tensor {

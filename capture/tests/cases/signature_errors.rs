@@ -31,6 +31,12 @@ fn parameters(
 }
 
 #[compile]
+fn aliases(x: &T, y: nn::Array<f32>, h: float) -> Output { x.relu() }
+
+#[compile]
+fn alias_of_a_result(x: &Tensor) -> Fallible<Tensor> { Ok(x.relu()) }
+
+#[compile]
 fn nothing(x: &Tensor) { }
 
 #[compile]

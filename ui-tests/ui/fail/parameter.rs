@@ -15,8 +15,10 @@ fn a_pattern((x, y): (&Tensor, &Tensor)) -> Tensor {
     x + y
 }
 
+type Matrix = Tensor;
+
 #[compile]
-fn without_a_name(x: &Tensor, _: f32) -> Tensor {
+fn of_an_alias(x: &Matrix) -> Tensor {
     x.relu()
 }
 

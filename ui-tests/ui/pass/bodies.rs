@@ -69,6 +69,11 @@ fn literals(x: &Tensor) -> Tensor {
     (1.0 - (x * 2.0).tanh()).relu() + 3 * x - 2.5f32 + (7 / 2) as f64
 }
 
+#[compile]
+fn wildcards(x: &Tensor, _: &Tensor, _: Tensor, _: f32) -> Tensor {
+    x * 2.0
+}
+
 /// Compares with the plain body and returns how often the compiled form ran.
 macro_rules! same {
     ($f:ident($($arg:expr),*)) => {{
@@ -105,4 +110,5 @@ fn main() {
     assert_eq!(same!(dtypes(&x, DType::I64, true)).dtype(), DType::I64);
     same!(options(&x, &w, &b));
     same!(literals(&x));
+    same!(wildcards(&x, &w, b.clone(), 1.0));
 }
