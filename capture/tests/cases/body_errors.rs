@@ -183,6 +183,11 @@ fn inside_a_composite(#[spec(f32[2, 3])] x: &Tensor) -> Tensor {
 }
 
 #[compile]
+fn a_negative_length(x: &Tensor) -> Tensor {
+    x.narrow(0, 0, -1) + x.slice(0, 0, 4, 0)
+}
+
+#[compile]
 fn more_dims_than_there_are(x: &Tensor) -> Tensor {
     x.layer_norm(1000000000000, None, None, 1e-5)
 }

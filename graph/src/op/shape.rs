@@ -315,8 +315,15 @@ pub fn reduce_nonempty_all(c: &Call<'_>) -> Rule {
 /// Weights match the trailing axes.
 pub fn layer_norm(c: &Call<'_>) -> Rule {
     let shape = c.shape(0);
-    let (Some(s), Some(n)) = (&shape, c.int(1)) else {
-        return Ok(vec![shape]);
+    let n = c.int(1);
+    let (Some(s), Some(n)) = (&shape, n) else {
+        return match n.filter(|&n| n < 1) {
+            Some(n) => Err(c
+                .error(Code::RANK, format!("trailing_dims is {n}"))
+                .help("write 1 or more")
+                .at([1])),
+            None => Ok(vec![shape]),
+        };
     };
     if n < 1 || n as usize > s.len() {
         let message = format!("trailing_dims is {n}, and the tensor has rank {}", s.len());
@@ -714,14 +721,20 @@ pub fn squeeze(c: &Call<'_>) -> Rule {
 
 /// `len` elements from `start`.
 pub fn narrow(c: &Call<'_>) -> Rule {
-    let Some(mut s) = c.shape(0) else {
-        return Ok(vec![None]);
-    };
-    let Some(d) = c.int(1) else {
-        return Ok(vec![Some(vec![Dim::Unknown; s.len()])]);
+    let (start, len) = (c.int(2), c.int(3));
+    let (Some(mut s), Some(d)) = (c.shape(0), c.int(1)) else {
+        // no size of the tensor makes these right
+        for (i, what) in [(2, "start"), (3, "len")] {
+            if let Some(n) = c.int(i).filter(|&n| n < 0) {
+                return Err(c
+                    .error(Code::BOUNDS, format!("{what} is {n}"))
+                    .help("start and len are not negative; start counts from the front")
+                    .at([i]));
+            }
+        }
+        return Ok(vec![c.shape(0).map(|s| vec![Dim::Unknown; s.len()])]);
     };
     let at = c.axis(1, d, s.len())?;
-    let (start, len) = (c.int(2), c.int(3));
     let largest = match s[at] {
         Dim::Known(n) => Some(n),
         Dim::Symbol(i) => c.symbols.get(i as usize).and_then(|s| s.hi),
@@ -785,6 +798,12 @@ pub fn slice_bounds(n: usize, start: i64, end: i64, step: i64) -> (usize, usize)
 
 /// Elements `start, start + step, ..` below `end`.
 pub fn slice(c: &Call<'_>) -> Rule {
+    if let Some(step) = c.int(4).filter(|&step| step < 1) {
+        return Err(c
+            .error(Code::VALUE, format!("step is {step}"))
+            .help("steps are positive; flip(..) reverses")
+            .at([4]));
+    }
     let Some(mut s) = c.shape(0) else {
         return Ok(vec![None]);
     };
@@ -792,12 +811,6 @@ pub fn slice(c: &Call<'_>) -> Rule {
         return Ok(vec![Some(vec![Dim::Unknown; s.len()])]);
     };
     let at = c.axis(1, d, s.len())?;
-    if let Some(step) = c.int(4).filter(|&step| step < 1) {
-        return Err(c
-            .error(Code::VALUE, format!("step is {step}"))
-            .help("steps are positive; flip(..) reverses")
-            .at([4]));
-    }
     s[at] = match (c.int(2), c.int(3), c.int(4), s[at]) {
         (Some(start), Some(end), Some(step), Dim::Known(n)) => {
             Dim::Known(slice_bounds(n, start, end, step).1)
@@ -813,6 +826,12 @@ pub fn expand(c: &Call<'_>) -> Rule {
     let want = c.ints(1);
     let x = c.shape(0);
     let Some(s) = &x else {
+        if let Some(n) = want.iter().flatten().find(|&&n| n < -1) {
+            return Err(c
+                .error(Code::RESHAPE, format!("{n} is not a size here"))
+                .help("-1 keeps an existing size")
+                .at([1]));
+        }
         return Ok(vec![Some(c.sizes(1))]);
     };
     if want.len() < s.len() {
