@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, Metadata, SafeTensors, View};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,11 +46,49 @@ fn io_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
 pub fn load(path: impl AsRef<Path>) -> Result<HashMap<String, Tensor>> {
     let path = path.as_ref();
     let file = File::open(path).map_err(io_at(path))?;
+    if file.metadata().map_err(io_at(path))?.is_dir() {
+        return Err(bad(path, "this is a directory; pass the path of a file in it"));
+    }
     // SAFETY: the mapping is private and read-only; that nobody changes the file is this function's
     // documented contract, as for every mapped file.
     let map = Arc::new(unsafe { Mmap::map(&file) }.map_err(io_at(path))?);
+    if let Some(name) = written_twice(&map) {
+        return Err(bad(
+            path,
+            format!("the header names `{name}` twice; write the file again with one tensor a name"),
+        ));
+    }
     let (header, metadata) = SafeTensors::read_metadata(&map).map_err(|e| bad(path, e))?;
     from_map(path, &map, header + 8, &metadata)
+}
+
+/// A key of the header that occurs twice: the parser keeps the last. Whatever else is wrong is the parser's to report.
+fn written_twice(file: &[u8]) -> Option<&str> {
+    let (size, rest) = file.split_first_chunk::<8>()?;
+    let header = rest.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
+    let header = std::str::from_utf8(header).ok()?;
+    let (bytes, mut names) = (header.as_bytes(), HashSet::new());
+    let (mut at, mut depth) = (0, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b'"' => {
+                let start = at + 1;
+                at = start;
+                while *bytes.get(at)? != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                let key = depth == 1 && header[at + 1..].trim_start().starts_with(':');
+                if key && !names.insert(&header[start..at]) {
+                    return Some(&header[start..at]);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
 }
 
 fn from_map(

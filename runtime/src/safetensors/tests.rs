@@ -181,8 +181,51 @@ fn malformed_files_are_named() {
         matches!(&missing, Error::Io(e) if e.kind() == io::ErrorKind::NotFound),
         "{missing}"
     );
-    assert!(load(&folder.0).is_err());
+    let directory = load(&folder.0).unwrap_err().to_string();
+    assert!(
+        directory.ends_with("this is a directory; pass the path of a file in it"),
+        "{directory}"
+    );
     assert!(save(folder.file("no/such"), &HashMap::new()).is_err());
+}
+
+#[test]
+fn a_name_that_is_written_twice_is_an_error() {
+    let folder = Folder::new("twice");
+    let path = folder.file("a");
+    let entry = |from: usize, to: usize| {
+        format!(
+            r#"{{"dtype":"F32","shape":[{}],"data_offsets":[{from},{to}]}}"#,
+            (to - from) / 4
+        )
+    };
+    let (a, b, both) = (entry(0, 4), entry(4, 8), entry(0, 8));
+    for (header, named) in [
+        (format!(r#"{{"x":{a},"x":{b}}}"#), Some("x")),
+        (
+            format!(r#"{{"x":{both},"y\"é":{both}, "y\"é" : {both}}}"#),
+            Some(r#"y\"é"#),
+        ),
+        (format!(r#"{{"x":{both},"x":{both}}}"#), Some("x")),
+        (format!(r#"{{"dtype":{a},"shape":{b}}}"#), None),
+        (
+            format!(r#"{{"__metadata__":{{"x":"x","b":"{{"}},"x":{a},"b":{b}}}"#),
+            None,
+        ),
+    ] {
+        fs::write(&path, raw(&header, &[0; 8])).unwrap();
+        match (load(&path), named) {
+            (Ok(map), None) => assert_eq!(map.len(), 2, "{header}"),
+            (Err(e), Some(name)) => {
+                let text = e.to_string();
+                assert!(
+                    text.contains(&format!("the header names `{name}` twice")),
+                    "{header}: {text}"
+                );
+            }
+            (got, _) => panic!("{header}: {got:?}"),
+        }
+    }
 }
 
 #[test]
