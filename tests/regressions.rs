@@ -261,3 +261,36 @@ fn errors_inside_a_composite_name_the_composite() {
     }
     called(&x, 1).unwrap();
 }
+
+/// A misspelt `TENSORPLAY_KERNELS` is an error of every dispatched call. The variable is read once, so a process of its
+/// own has it.
+#[test]
+fn a_misspelt_force_runs_nothing() {
+    #[compile]
+    fn double(x: &Tensor) -> Result<Tensor> {
+        Ok(x * 2.0)
+    }
+    let (test, variable) = ("a_misspelt_force_runs_nothing", "TENSORPLAY_KERNELS");
+    let x = tensor(&[3]);
+    if std::env::var(variable).as_deref() == Ok("bogus") {
+        for x in [&x, &x, &tensor(&[2, 2])] {
+            let error = double(x).unwrap_err();
+            assert_eq!(error.code(), "TP0912");
+            assert_eq!(
+                error.to_string(),
+                "error[TP0912]: TENSORPLAY_KERNELS=bogus: expected emitted or tile\n  help: correct it, or unset it"
+            );
+        }
+        assert_eq!(explain!(double).calls.dispatched, 0);
+        assert!(compiler::disable_capture(|| double(&x)).is_ok());
+        return;
+    }
+    let me = std::env::current_exe().expect("this test's path");
+    let out = std::process::Command::new(me)
+        .args(["--exact", test])
+        .env(variable, "bogus")
+        .output()
+        .expect("the test runs again");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    assert!(String::from_utf8_lossy(&out.stdout).contains("1 passed"));
+}

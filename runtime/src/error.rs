@@ -102,6 +102,16 @@ pub enum Error {
         /// The size asked for.
         bytes: usize,
     },
+    /// An environment variable whose value means nothing.
+    #[error("error[TP0912]: {variable}={value}: expected {expected}\n  help: correct it, or unset it")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// What it takes.
+        expected: &'static str,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Msg(String),
@@ -181,6 +191,7 @@ impl Error {
             Error::Safetensors { .. } => "TP0909",
             Error::Kernel { .. } => "TP0910",
             Error::OutOfMemory { .. } => "TP0911",
+            Error::Environment { .. } => "TP0912",
             Error::Msg(_) => "TP0000",
         }
     }

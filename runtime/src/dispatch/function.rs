@@ -157,16 +157,23 @@ pub(super) struct Bound {
     seen: AtomicU64,
 }
 
-fn kernels() -> Kernels {
-    static KERNELS: OnceLock<Kernels> = OnceLock::new();
-    *KERNELS.get_or_init(|| match std::env::var("TENSORPLAY_KERNELS").as_deref() {
-        Ok("emitted") => Kernels::Emitted,
-        Ok("tile") => Kernels::Tile,
-        Ok(other) if !other.is_empty() => {
-            log::warn!("TENSORPLAY_KERNELS={other} is not `emitted` or `tile`; any kernel may run");
-            Kernels::Any
+/// The kernels that `TENSORPLAY_KERNELS` forces.
+fn kernels() -> Result<Kernels> {
+    const VARIABLE: &str = "TENSORPLAY_KERNELS";
+    static KERNELS: OnceLock<std::result::Result<Kernels, String>> = OnceLock::new();
+    let kernels = KERNELS.get_or_init(|| {
+        let value = std::env::var_os(VARIABLE).unwrap_or_default();
+        match value.to_str().map(str::trim) {
+            Some("emitted") => Ok(Kernels::Emitted),
+            Some("tile") => Ok(Kernels::Tile),
+            Some("") => Ok(Kernels::Any),
+            _ => Err(value.to_string_lossy().into_owned()),
         }
-        _ => Kernels::Any,
+    });
+    kernels.clone().map_err(|value| Error::Environment {
+        variable: VARIABLE,
+        value,
+        expected: "emitted or tile",
     })
 }
 
@@ -326,15 +333,17 @@ impl Function {
         counters::MISSES.add(1);
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let plan = bind(
-            &state.blob,
-            self.strips,
-            &metas,
-            &key.scalars,
-            Some(scalars),
-            kernels(),
-        )
-        .inspect_err(|_| state.errors.add(1))?;
+        let plan = kernels().and_then(|kernels| {
+            bind(
+                &state.blob,
+                self.strips,
+                &metas,
+                &key.scalars,
+                Some(scalars),
+                kernels,
+            )
+        });
+        let plan = plan.inspect_err(|_| state.errors.add(1))?;
         counters::BINDS.add(1);
         state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
