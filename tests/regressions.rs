@@ -294,3 +294,65 @@ fn a_misspelt_force_runs_nothing() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
     assert!(String::from_utf8_lossy(&out.stdout).contains("1 passed"));
 }
+
+/// The sizes of a tensor of any rank, and a number of dims that only the call tells.
+#[test]
+fn ranks_that_only_the_call_tells() {
+    #[compile]
+    fn sizes(x: &Tensor, y: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+        let zeros = Tensor::zeros(x.shape(), DType::F32);
+        let full = Tensor::full(x.shape(), 2.5, DType::F64);
+        Ok((
+            zeros + 1.0,
+            full,
+            y.try_reshape(x.shape())? * Tensor::ones(0, DType::F32).sum_all().try_expand(x.shape())?,
+        ))
+    }
+    #[compile]
+    fn normalised(x: &Tensor, s: usize, w: &Tensor) -> Result<Tensor> {
+        Ok(x.try_layer_norm(s, Some(w), None, 1e-5)? * 2.0)
+    }
+    #[compile]
+    fn of_known_rank(#[spec(f32[B, _, 3])] x: &Tensor, s: i64) -> Tensor {
+        x.layer_norm(s, None, None, 1e-5)
+    }
+    for (from, to) in [
+        (vec![6], vec![2, 3]),
+        (vec![2, 3], vec![3, 1, 2]),
+        (vec![1, 1], vec![]),
+    ] {
+        let (x, y) = (tensor(&to), tensor(&from));
+        let (a, b, c) = sizes(&x, &y).unwrap();
+        let (d, e, f) = compiler::disable_capture(|| sizes(&x, &y)).unwrap();
+        for (got, want) in [(a, d), (b, e), (c, f)] {
+            assert_eq!(got.to_string(), want.to_string());
+        }
+    }
+    let (got, want) = (
+        sizes(&tensor(&[4]), &tensor(&[3])).unwrap_err().to_string(),
+        compiler::disable_capture(|| sizes(&tensor(&[4]), &tensor(&[3])))
+            .unwrap_err()
+            .to_string(),
+    );
+    assert_eq!(got, want);
+    let x = tensor(&[2, 4, 3]).transpose(1, 2);
+    for s in 0..5usize {
+        let w = tensor(&x.shape()[x.rank() - s.clamp(1, 3)..]);
+        let got = normalised(&x, s, &w);
+        let want = compiler::disable_capture(|| normalised(&x, s, &w));
+        match (got, want) {
+            (Ok(a), Ok(b)) => assert!(a.allclose(&b, 1e-6, 1e-6), "{s}: {a} != {b}"),
+            (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+            (a, b) => panic!("{s}: {a:?}, {b:?}"),
+        }
+    }
+    assert!(
+        normalised(&x, 2, &tensor(&[3])).is_err(),
+        "a weight of another rank"
+    );
+    for s in 1..4 {
+        let x = tensor(&[2, 4, 3]);
+        let plain = compiler::disable_capture(|| of_known_rank(&x, s));
+        assert!(of_known_rank(&x, s).allclose(&plain, 1e-6, 1e-6));
+    }
+}

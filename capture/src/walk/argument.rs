@@ -106,7 +106,11 @@ impl Walk {
                     .map(Arg::List)
             }
             Kind::Shape(v) => {
-                let Some(rank) = TypeEnv(&self.builder.module.graph).rank(v) else {
+                let rank = TypeEnv(&self.builder.module.graph).rank(v);
+                if rank.is_none() && p.kind == ParamKind::Shape {
+                    return Some(Arg::Value(v));
+                }
+                let Some(rank) = rank else {
                     self.fail(
                         Diagnostic::new(
                             code::UNKNOWN_RANK,

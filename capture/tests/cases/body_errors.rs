@@ -149,7 +149,7 @@ fn questions(x: &Tensor) -> Result<Tensor> {
 
 #[compile]
 fn unknown_rank(x: &Tensor, y: &Tensor) -> Tensor {
-    x.reshape(y.shape())
+    x.sum(y.shape())
 }
 
 #[compile]

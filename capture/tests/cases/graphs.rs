@@ -157,6 +157,12 @@ fn wildcards(x: &Tensor, _: &Tensor, #[spec(f32[B])] _: Tensor, _: f32) -> Tenso
     x + 1.0
 }
 
+#[compile]
+fn sizes_of_another(x: &Tensor, y: &Tensor, s: usize) -> (Tensor, Tensor) {
+    let zeros = Tensor::zeros(x.shape(), DType::F32);
+    (zeros + y.reshape(x.shape()), x.layer_norm(s, None, None, 1e-5))
+}
+
 impl Net {
     #[compile]
     fn forward<'a>(&'a self, x: &'a Tensor) -> Tensor {

@@ -4,7 +4,7 @@
 //! keeps its intermediates in f32.
 
 use crate::error::{Code, OpError, OpErrorKind};
-use crate::host::{HostBinary, HostType};
+use crate::host::{HostBinary, HostType, HostUnary};
 use crate::{Arg, Builder, Expr, Host, Op, Value};
 
 type Rule = Result<Value, OpError>;
@@ -244,11 +244,24 @@ pub fn log_softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
 /// More dims than any tensor has: where the rank is not known, no expansion is longer.
 const MANY_DIMS: i64 = 1 << 10;
 
-/// `layer_norm(x) = (x - mean(x)) * (1 / sqrt(var(x) + eps)) * w + b` over the trailing dims, var with divisor n.
+/// `layer_norm(x) = (x - mean(x)) * (1 / sqrt(var(x) + eps)) * w + b` over the trailing dims, var with divisor n;
+/// over one dim that holds them all where their number is not known.
 pub fn layer_norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
-    let Some(trailing) = literal(b, op, args, 1)?.as_int() else {
-        unreachable!("trailing_dims is an integer")
+    let Some(trailing) = b.known(&host(args, 1)).and_then(Host::as_int) else {
+        let first = Expr::Cast(HostType::I64, Box::new(host(args, 1)));
+        let first = Expr::Unary(HostUnary::Neg, Box::new(first));
+        let rows = b.call(Op::Flatten, vec![x.into(), Arg::Host(first), Arg::int(-1)])?;
+        let mut of_rows = vec![rows.into(), Arg::int(1)];
+        for weight in &args[2..4] {
+            of_rows.push(match weight {
+                Arg::None => Arg::None,
+                w => b.call(Op::FlattenAll, vec![w.clone()])?.into(),
+            });
+        }
+        of_rows.push(args[4].clone());
+        let y = layer_norm(b, op, &of_rows)?;
+        return b.call(Op::Reshape, vec![y.into(), x.into()]);
     };
     if trailing > MANY_DIMS {
         let message = format!("trailing_dims is {trailing}, more than a tensor has");

@@ -26,7 +26,7 @@ pub enum ParamKind {
     Dim,
     /// Several axes.
     Dims,
-    /// Sizes.
+    /// Sizes, or a tensor whose sizes are meant: they may be more or fewer in each call.
     Shape,
     /// An element type.
     DType,
@@ -54,6 +54,7 @@ impl ParamKind {
     pub fn accepts(self, arg: &Arg) -> bool {
         let host = |t: HostType| self.accepts_host(t);
         match (self, arg) {
+            (ParamKind::Shape, Arg::Value(_)) => true,
             (_, Arg::Value(_)) => self.takes_tensor(),
             (_, Arg::None) => self == ParamKind::OptTensor,
             (ParamKind::Tensors, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Value(_))),
@@ -88,6 +89,7 @@ impl ParamKind {
             ArgType::Tensor(_) | ArgType::List(_) | ArgType::None => false,
         };
         match (self, arg) {
+            (ParamKind::Shape, ArgType::Tensor(_)) => true,
             (_, ArgType::Tensor(_)) => self.takes_tensor(),
             (_, ArgType::None) => self == ParamKind::OptTensor,
             (ParamKind::Tensors, ArgType::List(l)) => l.iter().all(|a| matches!(a, ArgType::Tensor(_))),

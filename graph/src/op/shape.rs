@@ -46,6 +46,11 @@ impl Call<'_> {
         }
     }
 
+    /// Whether argument `i` stands for the sizes of a tensor of unknown rank.
+    fn unknown_sizes(&self, i: usize) -> bool {
+        matches!(self.args.get(i), Some(ArgType::Tensor(t)) if t.shape.is_none())
+    }
+
     /// The sizes that argument `i` gives, symbols included; -1 and what is not known are unknown.
     fn sizes(&self, i: usize) -> Vec<Dim> {
         let size = |a: &ArgType| match a {
@@ -55,6 +60,7 @@ impl Call<'_> {
         };
         match self.args.get(i) {
             Some(ArgType::List(l)) => l.iter().map(size).collect(),
+            Some(ArgType::Tensor(t)) => t.shape.clone().unwrap_or_default(),
             Some(a) => vec![size(a)],
             None => Vec::new(),
         }
@@ -73,6 +79,10 @@ impl Call<'_> {
                     }
                 })
                 .collect(),
+            Some(ArgType::Tensor(t)) => {
+                let known = |d: &Dim| d.known().and_then(|n| i64::try_from(n).ok());
+                t.shape.iter().flatten().map(known).collect()
+            }
             Some(ArgType::Host(h)) => vec![h.and_then(Host::as_int)],
             Some(ArgType::Open(_) | ArgType::Symbol(_)) => vec![None],
             _ => Vec::new(),
@@ -529,6 +539,9 @@ fn quotient(s: &[Dim], divisor: &[Dim]) -> Dim {
 
 /// A given shape with at most one -1.
 pub fn reshape(c: &Call<'_>) -> Rule {
+    if c.unknown_sizes(1) {
+        return Ok(vec![None]);
+    }
     let want = c.ints(1);
     let x = c.shape(0);
     if want.iter().filter(|&&d| d == Some(-1)).count() > 1 {
@@ -823,6 +836,9 @@ pub fn slice(c: &Call<'_>) -> Rule {
 
 /// Size-1 axes repeated without a copy.
 pub fn expand(c: &Call<'_>) -> Rule {
+    if c.unknown_sizes(1) {
+        return Ok(vec![None]);
+    }
     let want = c.ints(1);
     let x = c.shape(0);
     let Some(s) = &x else {
@@ -1050,6 +1066,9 @@ pub fn split(c: &Call<'_>) -> Rule {
 
 /// The shape argument.
 pub fn create(c: &Call<'_>) -> Rule {
+    if c.unknown_sizes(0) {
+        return Ok(vec![None]);
+    }
     if let Some(n) = c.ints(0).into_iter().flatten().find(|&n| n < 0) {
         return Err(c
             .error(Code::VALUE, format!("{n} is not a size"))

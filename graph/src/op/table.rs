@@ -8,7 +8,7 @@
 //!
 //! Parameter kinds: `tensor`, `opt_tensor`, `tensors` (a slice), `operand` (tensor or scalar), `scalar`,
 //! `float`, `int` (a size, index or count), `dim` (negative counts from the end), `dims`, `shape`
-//! (one -1 is inferred), `dtype`. A row whose first parameter is a `tensor` is a method.
+//! (one -1 is inferred; a tensor stands for its sizes), `dtype`. A row whose first parameter is a `tensor` is a method.
 //!
 //! Lowerings: `lane(class)` is a lane function, element by element; `reduce(kind)` a fold over rows;
 //! `view` changes metadata only; `copy` rearranges elements; `contract` is a matrix product; `create` makes a tensor
