@@ -197,6 +197,26 @@ fn a_long_chain_has_tokens_in_proportion() {
 }
 
 #[test]
+fn an_expression_too_deep_for_the_stack_is_an_error() {
+    let messages = |n: usize| {
+        let chain = ".exp()\n".repeat(n);
+        let item = format!("fn f(x: &Tensor) -> Tensor {{ x{chain} }}");
+        match compile(TokenStream::new(), item.parse().expect("these are tokens")) {
+            Ok(_) => Vec::new(),
+            Err(f) => f.diagnostics.iter().map(ToString::to_string).collect(),
+        }
+    };
+    let check = move || {
+        assert_eq!(messages(999), [""; 0]);
+        let deep = "[TP0045] more than 1000 operations in one expression cannot be captured yet\n  help: bind a part of it with `let`";
+        assert_eq!(messages(3000), [deep]);
+    };
+    // as much as rustc has
+    let thread = std::thread::Builder::new().stack_size(8 << 20).spawn(check);
+    thread.expect("a thread").join().expect("it holds");
+}
+
+#[test]
 fn other_items_and_broken_syntax() {
     let failure = |item: &str| {
         let tokens: TokenStream = item.parse().expect("these are tokens");

@@ -9,9 +9,25 @@ use quote::{ToTokens, quote};
 use syn::{Expr, ExprField, ExprIndex, ExprPath, ExprRepeat, Lit, Macro, Path};
 use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TensorType, TypeEnv, Value};
 
+/// Expressions nest no deeper: the compiler's stack is finite.
+const DEEPEST: usize = 1000;
+
 impl Walk {
     /// What an expression is; its operations are appended.
     pub(super) fn expr(&mut self, e: &Expr) -> Kind {
+        if self.nested == DEEPEST {
+            let message = format!("more than {DEEPEST} operations in one expression cannot be captured yet");
+            return self.fail(
+                Diagnostic::new(code::STATEMENT, tokens(e), message).help("bind a part of it with `let`"),
+            );
+        }
+        self.nested += 1;
+        let kind = self.expression(e);
+        self.nested -= 1;
+        kind
+    }
+
+    fn expression(&mut self, e: &Expr) -> Kind {
         match e {
             Expr::Paren(p) => self.expr(&p.expr),
             Expr::Group(p) => self.expr(&p.expr),

@@ -41,6 +41,8 @@ pub(crate) struct Walk {
     returned: Option<(Kind, Syntax)>,
     /// How many blocks enclose the current statement.
     depth: usize,
+    /// How many expressions enclose the current one.
+    nested: usize,
     /// The tokens behind each location.
     spans: Vec<TokenStream>,
 }
@@ -63,6 +65,7 @@ impl Walk {
             scalars: 0,
             returned: None,
             depth: 0,
+            nested: 0,
             spans: vec![TokenStream::new()],
         }
     }
