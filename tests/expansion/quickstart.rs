@@ -2,171 +2,142 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
     w3: &Tensor, b3: &Tensor) -> Tensor {
     static __TP_FUNCTION: ::tensorplay::__private::Function =
         {
-            use ::tensorplay::__private::strip;
+            #[allow(unused_imports)]
+            use ::tensorplay::__private::{bf16, f16, strip};
             #[doc =
             r" examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()"]
             #[allow(non_camel_case_types, missing_debug_implementations)]
             struct linear_gelu {}
-            const _: () =
-                {
-                    #[allow(unused_imports)]
-                    use ::tensorplay_runtime::__private::{
-                        bf16, f16, Args, Input, Lane, MaybeUninit, Program, Store,
-                        Tier,
-                    };
-                    impl Program for linear_gelu {
-                        const NAME: &'static str = "linear_gelu";
-                        const SOURCE: &'static str =
-                            " examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()".trim_ascii();
-                        const INPUTS:
-                            &'static [(::tensorplay_runtime::__private::DType,
-                            ::tensorplay_runtime::__private::Access)] =
-                            &[(<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS),
-                                        (<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS)];
-                        const PARAMS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[];
-                        const OUTPUTS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[<f32 as Store>::DTYPE];
-                        #[inline(always)]
-                        fn run<T: Tier>(mut args: Args<'_>) {
-                            #[inline(always)]
-                            #[allow(clippy :: too_many_arguments, unused_parens,
-                            unused_variables, non_snake_case)]
-                            fn lanes<T: Tier>(n: usize,
-                                matmul: <[f32] as Input>::Arg<'_>,
-                                b1: <[f32] as Input>::Arg<'_>,
-                                hidden_out: &mut [MaybeUninit<f32>]) {
-                                for i in 0..n {
-                                    let values =
-                                        {
-                                            let matmul = <[f32] as Input>::get::<T>(matmul, i);
-                                            let b1 = <[f32] as Input>::get::<T>(b1, i);
-                                            let add = (matmul + b1);
-                                            let hidden = (add.gelu());
-                                            ((), hidden)
-                                        };
-                                    hidden_out[i].write(<f32 as Store>::store(values.1.get()));
-                                    ;
-                                }
-                            }
-                            lanes::<T>(args.lanes(), args.take::<[f32]>(),
-                                args.take::<[f32]>(), args.output::<f32>())
+            impl ::tensorplay_runtime::__private::Program for linear_gelu {
+                const NAME: &'static str = "linear_gelu";
+                const SOURCE: &'static str =
+                    " examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()";
+                type Operands =
+                    (&'static [f32], &'static [f32],
+                    ::tensorplay_runtime::__private::Output<f32>);
+                #[inline(always)]
+                fn run(__tp_n: usize,
+                    (matmul, b1, hidden_out):
+                        <Self::Operands as
+                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                    #[inline(always)]
+                    #[allow(clippy :: too_many_arguments, unused_parens,
+                    unused_variables, non_snake_case)]
+                    fn lanes(__tp_n: usize,
+                        matmul:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        b1:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        hidden_out:
+                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                        let mut __tp_i = 0;
+                        while __tp_i < __tp_n {
+                            let matmul =
+                                ::tensorplay_runtime::__private::Input::lane(matmul,
+                                    __tp_i);
+                            let b1 =
+                                ::tensorplay_runtime::__private::Input::lane(b1, __tp_i);
+                            let add = (matmul + b1);
+                            let hidden = (add.gelu());
+                            ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
+                                hidden);
+                            __tp_i += 1;
                         }
                     }
-                };
+                    lanes(__tp_n, matmul, b1, hidden_out)
+                }
+            }
             #[doc =
             r" examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()"]
             #[allow(non_camel_case_types, missing_debug_implementations)]
             struct linear_gelu_2 {}
-            const _: () =
-                {
-                    #[allow(unused_imports)]
-                    use ::tensorplay_runtime::__private::{
-                        bf16, f16, Args, Input, Lane, MaybeUninit, Program, Store,
-                        Tier,
-                    };
-                    impl Program for linear_gelu_2 {
-                        const NAME: &'static str = "linear_gelu_2";
-                        const SOURCE: &'static str =
-                            " examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()".trim_ascii();
-                        const INPUTS:
-                            &'static [(::tensorplay_runtime::__private::DType,
-                            ::tensorplay_runtime::__private::Access)] =
-                            &[(<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS),
-                                        (<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS)];
-                        const PARAMS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[];
-                        const OUTPUTS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[<f32 as Store>::DTYPE];
-                        #[inline(always)]
-                        fn run<T: Tier>(mut args: Args<'_>) {
-                            #[inline(always)]
-                            #[allow(clippy :: too_many_arguments, unused_parens,
-                            unused_variables, non_snake_case)]
-                            fn lanes<T: Tier>(n: usize,
-                                matmul: <[f32] as Input>::Arg<'_>,
-                                b2: <[f32] as Input>::Arg<'_>,
-                                hidden_out: &mut [MaybeUninit<f32>]) {
-                                for i in 0..n {
-                                    let values =
-                                        {
-                                            let matmul = <[f32] as Input>::get::<T>(matmul, i);
-                                            let b2 = <[f32] as Input>::get::<T>(b2, i);
-                                            let add = (matmul + b2);
-                                            let hidden = (add.gelu());
-                                            ((), hidden)
-                                        };
-                                    hidden_out[i].write(<f32 as Store>::store(values.1.get()));
-                                    ;
-                                }
-                            }
-                            lanes::<T>(args.lanes(), args.take::<[f32]>(),
-                                args.take::<[f32]>(), args.output::<f32>())
+            impl ::tensorplay_runtime::__private::Program for linear_gelu_2 {
+                const NAME: &'static str = "linear_gelu_2";
+                const SOURCE: &'static str =
+                    " examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()";
+                type Operands =
+                    (&'static [f32], &'static [f32],
+                    ::tensorplay_runtime::__private::Output<f32>);
+                #[inline(always)]
+                fn run(__tp_n: usize,
+                    (matmul, b2, hidden_out):
+                        <Self::Operands as
+                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                    #[inline(always)]
+                    #[allow(clippy :: too_many_arguments, unused_parens,
+                    unused_variables, non_snake_case)]
+                    fn lanes(__tp_n: usize,
+                        matmul:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        b2:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        hidden_out:
+                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                        let mut __tp_i = 0;
+                        while __tp_i < __tp_n {
+                            let matmul =
+                                ::tensorplay_runtime::__private::Input::lane(matmul,
+                                    __tp_i);
+                            let b2 =
+                                ::tensorplay_runtime::__private::Input::lane(b2, __tp_i);
+                            let add = (matmul + b2);
+                            let hidden = (add.gelu());
+                            ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
+                                hidden);
+                            __tp_i += 1;
                         }
                     }
-                };
+                    lanes(__tp_n, matmul, b2, hidden_out)
+                }
+            }
             #[doc =
             r" examples/quickstart.rs:25: hidden.linear(w3, Some(b3))"]
             #[allow(non_camel_case_types, missing_debug_implementations)]
             struct linear {}
-            const _: () =
-                {
-                    #[allow(unused_imports)]
-                    use ::tensorplay_runtime::__private::{
-                        bf16, f16, Args, Input, Lane, MaybeUninit, Program, Store,
-                        Tier,
-                    };
-                    impl Program for linear {
-                        const NAME: &'static str = "linear";
-                        const SOURCE: &'static str =
-                            " examples/quickstart.rs:25: hidden.linear(w3, Some(b3))".trim_ascii();
-                        const INPUTS:
-                            &'static [(::tensorplay_runtime::__private::DType,
-                            ::tensorplay_runtime::__private::Access)] =
-                            &[(<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS),
-                                        (<<[f32] as Input>::Storage as Store>::DTYPE,
-                                            <[f32] as Input>::ACCESS)];
-                        const PARAMS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[];
-                        const OUTPUTS:
-                            &'static [::tensorplay_runtime::__private::DType] =
-                            &[<f32 as Store>::DTYPE];
-                        #[inline(always)]
-                        fn run<T: Tier>(mut args: Args<'_>) {
-                            #[inline(always)]
-                            #[allow(clippy :: too_many_arguments, unused_parens,
-                            unused_variables, non_snake_case)]
-                            fn lanes<T: Tier>(n: usize,
-                                matmul: <[f32] as Input>::Arg<'_>,
-                                b3: <[f32] as Input>::Arg<'_>,
-                                add_out: &mut [MaybeUninit<f32>]) {
-                                for i in 0..n {
-                                    let values =
-                                        {
-                                            let matmul = <[f32] as Input>::get::<T>(matmul, i);
-                                            let b3 = <[f32] as Input>::get::<T>(b3, i);
-                                            let add = (matmul + b3);
-                                            ((), add)
-                                        };
-                                    add_out[i].write(<f32 as Store>::store(values.1.get()));
-                                    ;
-                                }
-                            }
-                            lanes::<T>(args.lanes(), args.take::<[f32]>(),
-                                args.take::<[f32]>(), args.output::<f32>())
+            impl ::tensorplay_runtime::__private::Program for linear {
+                const NAME: &'static str = "linear";
+                const SOURCE: &'static str =
+                    " examples/quickstart.rs:25: hidden.linear(w3, Some(b3))";
+                type Operands =
+                    (&'static [f32], &'static [f32],
+                    ::tensorplay_runtime::__private::Output<f32>);
+                #[inline(always)]
+                fn run(__tp_n: usize,
+                    (matmul, b3, add_out):
+                        <Self::Operands as
+                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                    #[inline(always)]
+                    #[allow(clippy :: too_many_arguments, unused_parens,
+                    unused_variables, non_snake_case)]
+                    fn lanes(__tp_n: usize,
+                        matmul:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        b3:
+                            <&'static [f32] as
+                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                        add_out:
+                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                        let mut __tp_i = 0;
+                        while __tp_i < __tp_n {
+                            let matmul =
+                                ::tensorplay_runtime::__private::Input::lane(matmul,
+                                    __tp_i);
+                            let b3 =
+                                ::tensorplay_runtime::__private::Input::lane(b3, __tp_i);
+                            let add = (matmul + b3);
+                            ::tensorplay_runtime::__private::write(&mut add_out[__tp_i],
+                                add);
+                            __tp_i += 1;
                         }
                     }
-                };
+                    lanes(__tp_n, matmul, b3, add_out)
+                }
+            }
             static __TP_STRIPS: [::tensorplay::__private::Strip; 3usize] =
                 [::tensorplay::__private::strip::<linear_gelu>(),
                         ::tensorplay::__private::strip::<linear_gelu_2>(),
@@ -177,19 +148,14 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                 &__TP_STRIPS)
         };
     if let ::core::option::Option::Some(__tp_result) =
-            __TP_FUNCTION.call(&[::tensorplay::__private::witness(x),
+            __TP_FUNCTION.tensor(&[::tensorplay::__private::witness(x),
                             ::tensorplay::__private::witness(w1),
                             ::tensorplay::__private::witness(b1),
                             ::tensorplay::__private::witness(w2),
                             ::tensorplay::__private::witness(b2),
                             ::tensorplay::__private::witness(w3),
                             ::tensorplay::__private::witness(b3)], &[]) {
-        return match __tp_result {
-                ::core::result::Result::Ok(mut __tp_outputs) =>
-                    __tp_outputs.take(0),
-                ::core::result::Result::Err(__tp_error) =>
-                    ::tensorplay::__private::raise(__tp_error),
-            };
+        return __tp_result;
     }
     let hidden = x.linear(w1, Some(b1)).gelu();
     let hidden = hidden.linear(w2, Some(b2)).gelu();
