@@ -156,6 +156,7 @@ impl Builder {
             name: name.into(),
             location: self.location,
             types: vec![spec.clone().unwrap_or_default()],
+            interior: false,
         });
         self.module.graph.inputs.push(id);
         self.module.specs.push(spec);
@@ -213,6 +214,7 @@ impl Builder {
             name: String::new(),
             location: self.location,
             types,
+            interior: false,
         })
     }
 

@@ -3,6 +3,7 @@
 //! Invariants (checked by [`verify`](crate::verify())): nodes are in topological order, every argument
 //! names an earlier value, argument kinds fit the op's row, outputs exist.
 
+use crate::op::row::Lowering;
 use crate::{DType, Expr, Host, HostType, Op, Symbol, TensorType};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -140,6 +141,9 @@ pub struct Node {
     pub location: u32,
     /// One type a result, as far as known.
     pub types: Vec<TensorType>,
+    /// Whether it is a step inside a composite, of which only the result is rounded to a half type. The text
+    /// form leaves it out: graphs are written before composites are expanded.
+    pub interior: bool,
 }
 
 impl Node {
@@ -207,6 +211,28 @@ impl Graph {
     pub fn push(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
         NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// The node whose elements a value shows, through any views.
+    fn source(&self, v: Value) -> NodeId {
+        let mut at = v.node;
+        while let NodeKind::Call(op, args) = &self.node(at).kind
+            && let (Lowering::View, Some(Arg::Value(of))) = (op.row().lowering, args.first())
+        {
+            at = of.node;
+        }
+        at
+    }
+
+    /// Whether a value is a step inside a composite, or a view of one.
+    pub fn is_interior(&self, v: Value) -> bool {
+        self.node(self.source(v)).interior
+    }
+
+    /// Takes a value, and what it is a view of, out of the composite that it is a step of.
+    pub fn expose(&mut self, v: Value) {
+        let at = self.source(v);
+        self.nodes[at.index()].interior = false;
     }
 
     /// For every node, how many arguments and outputs use its results as tensors.

@@ -147,7 +147,8 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
                 kernels.push(None);
                 continue;
             }
-            let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
+            let interior = |v| blob.module.graph.is_interior(v);
+            let mut lowered = lower(&blob.module, &typing, unit, &interior);
             if let Some(name) = title(&source, &blob.module, unit) {
                 lowered.kernel.name = name;
             }

@@ -5,7 +5,7 @@
 //! never merged.
 
 use super::rewrite::{Edit, rewrite};
-use crate::{GraphModule, Node, NodeId, Value};
+use crate::{GraphModule, Node, NodeId, TensorType, Value};
 use std::collections::HashMap;
 
 /// Runs the pass.
@@ -16,8 +16,11 @@ pub fn run(module: &mut GraphModule) -> bool {
         if node.op().is_none_or(crate::Op::is_random) {
             return Edit::Keep(node);
         }
+        // a step inside a composite is not rounded to a half type; another value is
+        let round = |t: &TensorType| t.dtype.is_none_or(|d| d.is_half());
+        let apart = node.interior && node.types.iter().any(round);
         let next = NodeId(graph.nodes.len() as u32);
-        let first = *calls.entry(node.to_string()).or_insert(next);
+        let first = *calls.entry(format!("{apart} {node}")).or_insert(next);
         // lists of unknown length may be recorded with fewer results
         if first == next || graph.node(first).types.len() < node.types.len() {
             return Edit::Keep(node);

@@ -2,7 +2,8 @@
 //!
 //! Every node of an expansion has the composite's location; the one that stands for its result has the composite's
 //! name, and its recorded type where that knows more. Expansion is complete: rules are
-//! applied inside expansions too. An error inside an expansion is one of the composite.
+//! applied inside expansions too. An error inside an expansion is one of the composite. Steps whose results
+//! are lane values are marked as interior; what a product reads or makes is not.
 
 use super::rewrite::ValueMap;
 use crate::op::row::Lowering;
@@ -44,6 +45,7 @@ fn expand(module: &mut GraphModule) -> (bool, Option<TransformError>) {
             match rule(&mut b, *op, args) {
                 Ok(v) => {
                     changed = true;
+                    enclose(&mut b.module.graph, mark, v);
                     name_last(&mut b.module.graph, mark, &[v], &node.name);
                     if let Some(ty) = node.types.first() {
                         let results = &mut b.module.graph.nodes[v.node.index()].types;
@@ -67,4 +69,20 @@ fn expand(module: &mut GraphModule) -> (bool, Option<TransformError>) {
     b.module.graph.outputs = old.outputs.iter().map(|&v| map.get(v)).collect();
     *module = b.module;
     (changed, first_error)
+}
+
+/// Marks the nodes from `mark` on as interior to the composite whose result is `v`.
+fn enclose(graph: &mut Graph, mark: usize, v: Value) {
+    let mut outside = vec![v];
+    for node in &mut graph.nodes[mark..] {
+        match node.op().map(|op| op.row().lowering) {
+            Some(Lowering::Lane(_) | Lowering::Reduce(_) | Lowering::Copy) => node.interior = true,
+            Some(Lowering::Contract) => node
+                .args()
+                .iter()
+                .for_each(|a| a.tensors(&mut |v| outside.push(v))),
+            _ => {}
+        }
+    }
+    outside.into_iter().for_each(|v| graph.expose(v));
 }

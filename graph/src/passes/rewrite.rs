@@ -65,13 +65,19 @@ pub(crate) fn rewrite(graph: &mut Graph, mut f: impl FnMut(&Graph, NodeId, Node)
     let mut map = ValueMap::new(&old);
     for (id, mut node) in old.ids().zip(old.nodes) {
         map.map_args(&mut node);
+        let interior = node.interior;
         match f(graph, id, node) {
             Edit::Keep(node) => {
                 let results = node.types.len() as u32;
                 let node = graph.push(node);
                 map.set(id, (0..results).map(|index| Value { node, index }));
             }
-            Edit::Use(values) => map.set(id, values),
+            Edit::Use(values) => {
+                if !interior {
+                    values.iter().for_each(|v| graph.expose(*v));
+                }
+                map.set(id, values)
+            }
             Edit::Drop => {}
         }
     }

@@ -359,6 +359,7 @@ impl<'a> Parser<'a> {
             name,
             location,
             types,
+            interior: false,
         });
     }
 

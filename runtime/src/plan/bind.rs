@@ -288,9 +288,14 @@ impl<'a> Binder<'a> {
         self.host(arg).and_then(Host::as_scalar).unwrap_or(Scalar::Int(0))
     }
 
+    /// Whether a half-precision value is kept in f32.
+    fn is_wide(&self, v: Value) -> bool {
+        self.wide.contains(&v) || self.graph().is_interior(v)
+    }
+
     fn stored(&self, v: Value) -> DType {
         let d = self.typing.dtype(v);
-        if self.wide.contains(&v) { d.compute() } else { d }
+        if self.is_wide(v) { d.compute() } else { d }
     }
 
     /// The place of a value; inputs are placed on first use.
@@ -372,7 +377,10 @@ impl<'a> Binder<'a> {
             None => {
                 let lowered = match emitted {
                     Some((lowered, _)) => lowered.clone(),
-                    None => Arc::new(lower(&self.blob.module, &self.typing, unit, &|_| false)),
+                    None => {
+                        let interior = |v| self.graph().is_interior(v);
+                        Arc::new(lower(&self.blob.module, &self.typing, unit, &interior))
+                    }
                 };
                 let lacking = if emitted.is_some() {
                     format!("the {} instruction set", isa())
@@ -434,8 +442,7 @@ impl<'a> Binder<'a> {
                     "a single node does not fit its own space: {reason}; this is a bug, please report it"
                 ))
             })?;
-            let wide = &self.wide;
-            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v));
+            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| self.is_wide(v));
             self.kernel(&single, &space, Arc::new(lowered), None)?;
         }
         Ok(())
