@@ -356,3 +356,51 @@ fn ranks_that_only_the_call_tells() {
         assert!(of_known_rank(&x, s).allclose(&plain, 1e-6, 1e-6));
     }
 }
+
+/// A composite is rounded to f16 once, also where its steps fall into two kernels.
+#[test]
+fn a_composite_is_rounded_once() {
+    #[compile(dtypes(f16))]
+    fn spread(x: &Tensor) -> Tensor {
+        x.softmax(0).norm(2.0, -1)
+    }
+    #[compile(dtypes(f16))]
+    fn large(x: &Tensor) -> Tensor {
+        x.norm(0.5, 1).norm(2.0, 0)
+    }
+    let x = Tensor::randn((64, 8), DType::F16);
+    let right = x.to_dtype(DType::F64).softmax(0).to_dtype(DType::F16);
+    let right = right.to_dtype(DType::F64).norm(2.0, -1);
+    let close = |t: Tensor, right: &Tensor| t.to_dtype(DType::F64).allclose(right, 1e-3, 0.0);
+    assert!(close(spread(&x), &right));
+    assert!(close(compiler::disable_capture(|| spread(&x)), &right));
+    // 16 * 20 is in range, the squares of the norm are not
+    let x = Tensor::full((4, 16), 1.25, DType::F16);
+    let right = Tensor::full((), 640.0, DType::F64);
+    assert!(close(large(&x), &right), "{}", large(&x));
+    assert!(close(compiler::disable_capture(|| large(&x)), &right));
+}
+
+/// std's `atanh` of f64 cancels near -1.
+#[test]
+fn atanh_is_odd() {
+    let x = Tensor::from_slice(&[0.93, 0.9999, 1e-9, 0.4], 4);
+    let (y, z) = (x.atanh().to_vec::<f64>(), (-&x).atanh().to_vec::<f64>());
+    assert_eq!(y, z.iter().map(|v| -v).collect::<Vec<f64>>());
+}
+
+/// Of zeros of both signs the first is the maximum and the minimum.
+#[test]
+fn the_first_zero_is_the_extreme() {
+    #[compile]
+    fn extremes(x: &Tensor) -> (Tensor, Tensor) {
+        (x.max(-1), x.min(-1))
+    }
+    let x = Tensor::from_slice(&[-0.0f32, 0.0, 0.0, -0.0], (2, 2));
+    for (max, min) in [extremes(&x), compiler::disable_capture(|| extremes(&x))] {
+        for y in [max, min] {
+            let signs: Vec<bool> = y.to_vec::<f32>().iter().map(|v| v.is_sign_negative()).collect();
+            assert_eq!(signs, [true, false]);
+        }
+    }
+}

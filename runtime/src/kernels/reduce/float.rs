@@ -6,7 +6,8 @@
 //! `sum(d * d) - sum(d)^2 / n` is then the sum of squares around the mean, and `n * pivot + sum(d)` the sum. They are taken
 //! only where the former is at least half of `sum(d * d)`: the difference then loses one bit, and the error of the mean is a
 //! few roundings of the deviation. A pivot far from the mean or a NaN gives no squares, and the sum takes a pass of its own.
-//! Maxima track NaN beside the comparison, with one compare for two vectors.
+//! Maxima track NaN beside the comparison, with one compare for two vectors. The first of ties wins, which shows where
+//! they are zeros of both signs.
 
 use super::vector::{Array, Vector};
 use super::{Acc, Moments};
@@ -191,12 +192,19 @@ unsafe fn extreme<V: Vector<Elem: Zero>, const MAX: bool>(p: *const u8, n: usize
             pick(a[3], a[7]),
         ];
         let v = pick(pick(b[0], b[2]), pick(b[1], b[3]));
-        acc.f = if MAX {
-            acc.f.max(v.largest())
-        } else {
-            acc.f.min(v.smallest())
-        };
+        let best = if MAX { v.largest() } else { v.smallest() };
+        if (MAX && best > acc.f) || (!MAX && best < acc.f) {
+            acc.f = if best == 0.0 { first_zero::<V>(p, n) } else { best };
+        }
     }
+}
+
+/// Of zeros of both signs, the first is the extreme: lanes do not know which that is.
+#[cold]
+unsafe fn first_zero<V: Vector>(p: *const V::Elem, n: usize) -> f64 {
+    // SAFETY: the contract of `ChunkFn`.
+    let mut all = (0..n).map(|i| unsafe { (*p.add(i)).into() });
+    all.find(|v: &f64| *v == 0.0).unwrap_or(0.0)
 }
 
 /// The constants of an element type.

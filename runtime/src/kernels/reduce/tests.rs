@@ -135,6 +135,39 @@ fn extremes_find_every_place_and_nan_wins() {
 }
 
 #[test]
+fn the_first_of_two_zeros_is_the_extreme() {
+    for n in SIZES.into_iter().filter(|&n| n > 1) {
+        for (first, second) in [(0, n - 1), (n / 3, n / 2), (n - 2, n - 1)] {
+            if first == second {
+                continue;
+            }
+            for (sign, isa) in [0.0f32, -0.0]
+                .into_iter()
+                .flat_map(|s| isas().map(move |i| (s, i)))
+            {
+                for (kind, other) in [(Max, -1.0), (Min, 1.0)] {
+                    let mut x = vec![other; n];
+                    (x[first], x[second]) = (sign, -sign);
+                    let got = fold(kind, DType::F32, &x, isa, 0.0).f;
+                    assert_eq!(
+                        got.to_bits(),
+                        f64::from(sign).to_bits(),
+                        "{kind:?} {n} {first} {isa}"
+                    );
+                    let wide: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
+                    let got = fold(kind, DType::F64, &wide, isa, 0.0).f;
+                    assert_eq!(
+                        got.to_bits(),
+                        f64::from(sign).to_bits(),
+                        "{kind:?} {n} {first} {isa}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn integers_and_truth_values() {
     for n in SIZES {
         let x: Vec<i32> = (0..n).map(|i| (i as i32 * 7919) % 1000 - 500).collect();
