@@ -285,14 +285,54 @@ fn a_misspelt_force_runs_nothing() {
         assert!(compiler::disable_capture(|| double(&x)).is_ok());
         return;
     }
+    again(test, &[(variable, "bogus")]);
+}
+
+/// Runs a test in a process with these variables.
+fn again(test: &str, variables: &[(&str, &str)]) {
     let me = std::env::current_exe().expect("this test's path");
     let out = std::process::Command::new(me)
         .args(["--exact", test])
-        .env(variable, "bogus")
+        .envs(variables.iter().copied())
         .output()
         .expect("the test runs again");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
     assert!(String::from_utf8_lossy(&out.stdout).contains("1 passed"));
+}
+
+/// Without AVX2, x86-64 runs the tile VM, and says so.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_cpu_without_emitted_kernels_runs_the_tile_vm() {
+    #[compile]
+    fn double(x: &Tensor) -> Result<Tensor> {
+        Ok((x * 2.0).softmax(-1))
+    }
+    let test = "a_cpu_without_emitted_kernels_runs_the_tile_vm";
+    let x = tensor(&[3, 70]);
+    if std::env::var("TENSORPLAY_ISA").as_deref() != Ok("portable") {
+        again(test, &[("TENSORPLAY_ISA", "portable")]);
+        let force = ("TENSORPLAY_KERNELS", "emitted");
+        return again(test, &[("TENSORPLAY_ISA", "portable"), force]);
+    }
+    let result = double(&x);
+    if std::env::var("TENSORPLAY_KERNELS").as_deref() == Ok("emitted") {
+        let error = result.unwrap_err().to_string();
+        assert!(
+            error.contains("no emitted kernel for the portable instruction set"),
+            "{error}"
+        );
+        return;
+    }
+    let eager = compiler::disable_capture(|| double(&x)).unwrap();
+    assert!(result.unwrap().allclose(&eager, 1e-6, 0.0));
+    let told = explain!(double);
+    assert_eq!((told.calls.dispatched, told.fallbacks.len()), (1, 1));
+    assert!(
+        told.to_string()
+            .contains("no kernel was emitted for the portable instruction set"),
+        "{told}"
+    );
 }
 
 /// The sizes of a tensor of any rank, and a number of dims that only the call tells.

@@ -4,7 +4,8 @@
 //! Method: each compiled function owns a [`Function`] in its binary. Its table is an immutable
 //! snapshot of bound plans; a call compares the metadata of its arguments with each plan's key and runs the
 //! first that fits. A miss binds under a lock and publishes a new snapshot.
-//! Invariants: the hit path takes no lock and writes only counters of its own shard; first calls from many
+//! Invariants: the hit path takes no lock and writes only counters of its own shard, and a plan's mark of last use
+//! when that is out of date; first calls from many
 //! threads bind once; a failed bind or a panicking kernel leaves the table as it was.
 
 pub mod counters;
