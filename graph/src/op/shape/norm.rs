@@ -1,0 +1,62 @@
+//! Normalisations: weights match trailing axes.
+
+use super::*;
+
+/// Weights match the trailing axes.
+pub fn layer_norm(c: &Call<'_>) -> Rule {
+    let shape = c.shape(0);
+    let n = c.int(1);
+    let (Some(s), Some(n)) = (&shape, n) else {
+        return match n.filter(|&n| n < 1) {
+            Some(n) => Err(c
+                .error(Code::RANK, format!("trailing_dims is {n}"))
+                .help("write 1 or more")
+                .at([1])),
+            None => Ok(vec![shape]),
+        };
+    };
+    if n < 1 || n as usize > s.len() {
+        let message = format!("trailing_dims is {n}, and the tensor has rank {}", s.len());
+        return Err(c
+            .error(Code::RANK, message)
+            .help(format!("write 1..={}", s.len()))
+            .at([1]));
+    }
+    trailing_weights(c, s, &s[s.len() - n as usize..], &[2, 3])?;
+    Ok(vec![shape])
+}
+
+/// The weight matches the last axis.
+pub fn rms_norm(c: &Call<'_>) -> Rule {
+    let shape = c.shape(0);
+    let Some(s) = &shape else { return Ok(vec![shape]) };
+    let Some(last) = s.last() else {
+        return Err(c
+            .error(Code::RANK, "a scalar has no last dim")
+            .help("unsqueeze(0) first")
+            .at([0]));
+    };
+    trailing_weights(c, s, &[*last], &[1])?;
+    Ok(vec![shape])
+}
+
+fn trailing_weights(c: &Call<'_>, x: &[Dim], want: &[Dim], args: &[usize]) -> Result<(), OpError> {
+    for &i in args {
+        if let Some(w) = c.shape(i)
+            && (w.len() != want.len() || w.iter().zip(want).any(|(a, b)| c.differs(*a, *b)))
+        {
+            let message = format!(
+                "`{}` {} does not match the trailing dims {} of {}",
+                c.op.row().params[i].name,
+                c.show(&Some(w)),
+                c.show(&Some(want.to_vec())),
+                c.show(&Some(x.to_vec()))
+            );
+            return Err(c
+                .error(Code::SIZES, message)
+                .help("weight and bias have exactly the normalised dims")
+                .at([0, i]));
+        }
+    }
+    Ok(())
+}
