@@ -1,0 +1,148 @@
+//! The real shape rules, over a call's sizes.
+
+use super::*;
+
+pub(super) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
+    let types = inputs
+        .iter()
+        .map(|m| TensorType::known(m.dtype, &m.shape))
+        .collect();
+    match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
+        Ok(_) => Ok(()),
+        Err(TypeError::Op(_, e)) => Err(e.into()),
+        Err(TypeError::Eval(EvalError::Host {
+            op,
+            error: HostError::Failed(message),
+            ..
+        })) => Err(host_error(op.name(), message)),
+        Err(TypeError::Eval(e)) => Err(Error::msg(e)),
+    }
+}
+
+/// A number that an operation takes does not exist.
+pub(crate) fn host_error(op: &'static str, message: String) -> Error {
+    let help = "change the operands so that the number exists";
+    OpError::new(Code::VALUE, OpErrorKind::Value, op, message)
+        .help(help)
+        .into()
+}
+
+impl Env for Binder<'_> {
+    fn param(&self, index: u32) -> Option<Host> {
+        self.scalars.get(index as usize).copied().flatten()
+    }
+    fn rank(&self, v: Value) -> Option<usize> {
+        Some(self.shape(v).len())
+    }
+    fn dim(&self, v: Value, i: usize) -> Option<usize> {
+        self.shape(v).get(i).copied()
+    }
+    fn dtype(&self, v: Value) -> Option<DType> {
+        Some(self.typing.dtype(v))
+    }
+}
+
+impl Shapes for Binder<'_> {
+    fn graph(&self) -> &Graph {
+        &self.blob.module.graph
+    }
+    fn shape(&self, v: Value) -> &[usize] {
+        self.shapes[v.node.index()]
+            .get(v.index as usize)
+            .map_or(&[], |s| &s[..])
+    }
+    fn ints(&self, arg: &Arg) -> Vec<i64> {
+        let int = |e: &Expr| e.eval(self).ok().and_then(Host::as_int).unwrap_or(0);
+        match arg {
+            Arg::Host(e) => vec![int(e)],
+            Arg::List(l) => l
+                .iter()
+                .map(|a| if let Arg::Host(e) = a { int(e) } else { 0 })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    pub(super) fn infer_shapes(&mut self) -> Result<()> {
+        let module = &self.blob.module;
+        for (id, node) in module.graph.ids().zip(&module.graph.nodes) {
+            let shapes = match &node.kind {
+                NodeKind::Input(i) => vec![self.inputs[*i as usize].shape.clone()],
+                NodeKind::Call(op, args) => {
+                    let args: Vec<ArgType> = args
+                        .iter()
+                        .map(|a| self.arg_type((id, *op), a))
+                        .collect::<Result<_>>()?;
+                    let call = Call {
+                        op: *op,
+                        args: &args,
+                        symbols: &[],
+                    };
+                    let found =
+                        (op.row().shape)(&call).map_err(|e| e.within(self.blob.written_op(id, *op)))?;
+                    if found.len() < node.types.len() {
+                        let message = format!(
+                            "result {} is used, but there are {}",
+                            node.types.len() - 1,
+                            found.len()
+                        );
+                        return Err(OpError::new(
+                            Code::BOUNDS,
+                            OpErrorKind::Index,
+                            self.blob.written_op(id, *op).name(),
+                            message,
+                        )
+                        .into());
+                    }
+                    found
+                        .into_iter()
+                        .map(|s| sizes(s).ok_or_else(|| unsized_error(self.blob.written_op(id, *op))))
+                        .collect::<Result<_>>()?
+                }
+            };
+            self.shapes.push(shapes);
+        }
+        Ok(())
+    }
+
+    pub(super) fn arg_type(&self, (id, op): (NodeId, Op), arg: &Arg) -> Result<ArgType> {
+        Ok(match arg {
+            Arg::Value(v) => ArgType::Tensor(TensorType::known(self.typing.dtype(*v), self.shape(*v))),
+            Arg::Host(e) => ArgType::Host(match e.eval(self) {
+                Ok(h) => Some(h),
+                Err(HostError::Unknown) => None,
+                Err(HostError::Failed(message)) => {
+                    return Err(host_error(self.blob.written_op(id, op).name(), message));
+                }
+            }),
+            Arg::List(l) => ArgType::List(
+                l.iter()
+                    .map(|a| self.arg_type((id, op), a))
+                    .collect::<Result<_>>()?,
+            ),
+            Arg::None => ArgType::None,
+        })
+    }
+
+    /// The operation that takes a number of a group.
+    pub(super) fn taker(&self, unit: &Unit, e: &Expr) -> &'static str {
+        let takes = |m: &&Member| {
+            let args = self.graph().node(m.node).args();
+            args.iter().any(|a| matches!(a, Arg::Host(x) if x == e))
+        };
+        let member = unit.members.iter().find(takes).or(unit.members.first());
+        let op = member.and_then(|m| Some(self.blob.written_op(m.node, self.graph().node(m.node).op()?)));
+        op.map_or("scalar", Op::name)
+    }
+}
+
+fn sizes(shape: tensorplay_graph::Shape) -> Option<Sizes> {
+    shape.and_then(|s| s.iter().map(|d| d.known()).collect::<Option<Sizes>>())
+}
+
+fn unsized_error(op: Op) -> Error {
+    Error::value(op.name(), "a size is not known when the call is bound")
+        .with_help("sizes are computed from metadata, literals and integer parameters")
+}

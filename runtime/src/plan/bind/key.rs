@@ -1,0 +1,53 @@
+//! Which scalars belong to the key: those that a plan depends on.
+
+use super::*;
+
+/// Whether a scalar parameter belongs to the key: it is a size, an index, or a value that a creation needs.
+pub(crate) fn key_params(blob: &Blob) -> Vec<bool> {
+    let mut key = vec![false; blob.module.scalars.len()];
+    // integer attributes of composites decide rules and expansions, whatever becomes of them there
+    for node in &blob.written.nodes {
+        let NodeKind::Call(op, args) = &node.kind else {
+            continue;
+        };
+        for (a, p) in args.iter().zip(op.row().params) {
+            if !matches!(p.kind, ParamKind::Operand | ParamKind::Scalar | ParamKind::Float) {
+                all_params(a, &mut key);
+            }
+        }
+    }
+    for node in &blob.module.graph.nodes {
+        let NodeKind::Call(op, args) = &node.kind else {
+            continue;
+        };
+        let lane = matches!(op.row().lowering, Lowering::Lane(c) if c != LaneClass::Cast);
+        for a in args {
+            match a {
+                Arg::Host(e) if lane => inner_params(e, &mut key),
+                a => all_params(a, &mut key),
+            }
+        }
+    }
+    key
+}
+
+fn all_params(a: &Arg, key: &mut [bool]) {
+    match a {
+        Arg::Host(e) => e.params(&mut |i| key[i as usize] = true),
+        Arg::List(l) => l.iter().for_each(|a| all_params(a, key)),
+        Arg::Value(_) | Arg::None => {}
+    }
+}
+
+/// Parameters that pick a dim of a metadata read; the others are kernel arguments.
+fn inner_params(e: &Expr, key: &mut [bool]) {
+    match e {
+        Expr::Dim(_, i) => i.params(&mut |p| key[p as usize] = true),
+        Expr::Cast(_, a) | Expr::Unary(_, a) => inner_params(a, key),
+        Expr::Binary(_, a, b) => {
+            inner_params(a, key);
+            inner_params(b, key);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,287 @@
+//! Binding: a function's graph and the metadata of one call become a plan.
+
+mod group;
+mod infer;
+mod key;
+mod library;
+
+pub(crate) use infer::host_error;
+pub(crate) use key::key_params;
+
+use super::arena::{Draft, place};
+use super::check::{self, Divisor};
+use super::space::{IterSpace, Shapes, broadcast_strides};
+use super::spec::Binding;
+use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
+use crate::kernels::nest::{Nest, View};
+use crate::kernels::strip::Strip;
+use crate::kernels::tier::isa;
+use crate::layout::{Layout, Sizes};
+use crate::shape::normal_dim;
+use crate::tensor::create;
+use crate::{DType, Error, Result, Tensor};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering, ParamKind};
+use tensorplay_graph::op::shape::slice_bounds;
+use tensorplay_graph::{
+    Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError,
+    OpErrorKind, Scalar, TensorType, TypeError, TypeInterpreter, Value,
+};
+use tensorplay_stax::blob::{Blob, Instance};
+use tensorplay_stax::kernel::Space;
+use tensorplay_stax::lower::{Lowered, lower};
+use tensorplay_stax::schedule::{Member, Unit, UnitKind};
+use tensorplay_stax::typing::Typing;
+
+/// Which kernels a group may run on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kernels {
+    /// Emitted where the binary has them, the tile VM elsewhere.
+    #[default]
+    Any,
+    /// Emitted only; a group without is an error.
+    Emitted,
+    /// The tile VM only.
+    Tile,
+}
+
+/// What binding reads of a tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Meta {
+    pub dtype: DType,
+    pub shape: Sizes,
+    pub strides: Sizes,
+}
+
+impl Meta {
+    pub(crate) fn of(t: &Tensor) -> Meta {
+        Meta {
+            dtype: t.dtype(),
+            shape: t.shape().into(),
+            strides: t.strides().into(),
+        }
+    }
+}
+
+/// Binds `blob` to inputs. `scalars` holds the values that are part of the key. With the scalars of a `call`, the rules
+/// of the operations that the user wrote are checked first, so that errors name these.
+pub(crate) fn bind(
+    blob: &Blob,
+    strips: &'static [Strip],
+    inputs: &[Meta],
+    scalars: &[Option<Host>],
+    call: Option<&[Host]>,
+    kernels: Kernels,
+) -> Result<Plan> {
+    let module = &blob.module;
+    let dtypes: Vec<DType> = inputs.iter().map(|m| m.dtype).collect();
+    let mut specs = Binding::new(module);
+    for (i, (spec, meta)) in module.specs.iter().zip(inputs).enumerate() {
+        if let Some(spec) = spec {
+            let name = &module.graph.node(module.graph.inputs[i]).name;
+            specs.check(name, spec, meta.dtype, &meta.shape)?;
+        }
+    }
+    if let Some(call) = call {
+        infer::check_written(&blob.written, inputs, call)?;
+    }
+    let typing =
+        Typing::infer(module, &dtypes, scalars).map_err(|e| match module.graph.node(e.node).op() {
+            Some(op) => e.error.within(blob.written_op(e.node, op)),
+            None => e.error,
+        })?;
+    let mut b = Binder {
+        blob,
+        strips,
+        typing,
+        scalars,
+        kernels,
+        instance: blob.instances.iter().find(|i| i.inputs == dtypes),
+        shapes: Vec::with_capacity(module.graph.nodes.len()),
+        places: vec![Vec::new(); module.graph.nodes.len()],
+        inputs,
+        drafts: Vec::new(),
+        constants: Vec::new(),
+        steps: Vec::new(),
+        draws: 0,
+        wide: Vec::new(),
+        counts: StepCounts::default(),
+        fallbacks: Vec::new(),
+    };
+    b.infer_shapes()?;
+    for (i, v) in module.graph.outputs.iter().enumerate() {
+        if let Some(Some(spec)) = module.output_specs.get(i) {
+            specs.check("return", spec, b.typing.dtype(*v), b.shape(*v))?;
+        }
+    }
+    for (u, unit) in blob.schedule.units.iter().enumerate() {
+        b.unit(u as u32, unit)?;
+    }
+    b.finish()
+}
+
+struct Binder<'a> {
+    blob: &'a Blob,
+    strips: &'static [Strip],
+    typing: Typing,
+    scalars: &'a [Option<Host>],
+    kernels: Kernels,
+    instance: Option<&'a Instance>,
+    shapes: Vec<Vec<Sizes>>,
+    places: Vec<Vec<Option<Place>>>,
+    inputs: &'a [Meta],
+    drafts: Vec<Draft>,
+    constants: Vec<Tensor>,
+    steps: Vec<Step>,
+    draws: usize,
+    /// Half-precision values inside a split group, kept in f32.
+    wide: Vec<Value>,
+    counts: StepCounts,
+    fallbacks: Vec<Fallback>,
+}
+
+/// Base numbers: inputs, then constants and buffers in the order of their creation, told apart by the top bits.
+const CONSTANT: u32 = 1 << 30;
+const BUFFER: u32 = 1 << 31;
+
+impl<'a> Binder<'a> {
+    fn host(&self, arg: &Arg) -> Option<Host> {
+        if let Arg::Host(e) = arg {
+            e.eval(self).ok()
+        } else {
+            None
+        }
+    }
+
+    fn int(&self, arg: &Arg) -> i64 {
+        self.host(arg).and_then(Host::as_int).unwrap_or(0)
+    }
+
+    fn scalar(&self, arg: &Arg) -> Scalar {
+        self.host(arg).and_then(Host::as_scalar).unwrap_or(Scalar::Int(0))
+    }
+
+    /// Whether a half-precision value is kept in f32.
+    fn is_wide(&self, v: Value) -> bool {
+        self.wide.contains(&v) || self.graph().is_interior(v)
+    }
+
+    fn stored(&self, v: Value) -> DType {
+        let d = self.typing.dtype(v);
+        if self.is_wide(v) { d.compute() } else { d }
+    }
+
+    /// The place of a value; inputs are placed on first use.
+    fn place(&mut self, v: Value) -> Result<Place> {
+        if let Some(Some(p)) = self.places[v.node.index()].get(v.index as usize) {
+            return Ok(p.clone());
+        }
+        let node = self.graph().node(v.node);
+        let NodeKind::Input(i) = node.kind else {
+            return Err(Error::msg(format!(
+                "`{}` has no place; this is a bug, please report it",
+                node.op_name()
+            )));
+        };
+        let meta = &self.inputs[i as usize];
+        let layout = Layout::new(meta.shape.clone(), meta.strides.clone(), 0)?;
+        let place = Place {
+            base: i,
+            layout,
+            dtype: meta.dtype,
+        };
+        self.put(v, place.clone());
+        Ok(place)
+    }
+
+    fn put(&mut self, v: Value, p: Place) {
+        let of = &mut self.places[v.node.index()];
+        if of.len() <= v.index as usize {
+            of.resize(v.index as usize + 1, None);
+        }
+        of[v.index as usize] = Some(p);
+    }
+
+    /// A new buffer with a row-major layout.
+    fn allocate(&mut self, shape: &[usize], dtype: DType) -> Result<Place> {
+        let layout = Layout::contiguous(shape)?;
+        let bytes = layout.elem_count() * dtype.size();
+        let base = BUFFER | self.drafts.len() as u32;
+        self.drafts.push(Draft {
+            base,
+            bytes,
+            escapes: false,
+        });
+        Ok(Place { base, layout, dtype })
+    }
+
+    fn unit(&mut self, u: u32, unit: &'a Unit) -> Result<()> {
+        match unit.kind {
+            UnitKind::Map | UnitKind::Row => self.group(u, unit),
+            UnitKind::View => self.view(unit.members[0].node),
+            UnitKind::Contract => self.product(unit.members[0].node),
+            UnitKind::Copy => self.join(unit.members[0].node),
+            UnitKind::Create => self.create(unit.members[0].node),
+        }
+    }
+
+    fn finish(mut self) -> Result<Plan> {
+        let outputs: Vec<Value> = self.graph().outputs.clone();
+        let mut places = Vec::with_capacity(outputs.len());
+        let mut handles = Vec::with_capacity(outputs.len());
+        for v in outputs {
+            handles.push(match self.graph().node(v.node).kind {
+                NodeKind::Input(i) => Some(i),
+                NodeKind::Call(..) => None,
+            });
+            let place = self.place(v)?;
+            if let Some(d) = self.drafts.iter_mut().find(|d| d.base == place.base) {
+                d.escapes = true;
+            }
+            places.push(place);
+        }
+        let (buffers, arena) = place(&self.drafts, &self.steps);
+        let (inputs, constants) = (self.inputs.len() as u32, self.constants.len() as u32);
+        let renumber = |base: &mut u32| {
+            *base = if *base & BUFFER != 0 {
+                (*base & !BUFFER) + inputs + constants
+            } else if *base & CONSTANT != 0 {
+                (*base & !CONSTANT) + inputs
+            } else {
+                *base
+            }
+        };
+        for step in &mut self.steps {
+            match step {
+                Step::Kernel(k) => {
+                    k.operands
+                        .iter_mut()
+                        .chain(&mut k.outputs)
+                        .for_each(|r| renumber(&mut r.base));
+                    k.divisors.iter_mut().for_each(|d| renumber(&mut d.at.base));
+                }
+                Step::Matmul(m) => [&mut m.a, &mut m.b, &mut m.out]
+                    .into_iter()
+                    .for_each(|r| renumber(&mut r.base)),
+                Step::Copy(c) => [&mut c.src, &mut c.dst]
+                    .into_iter()
+                    .for_each(|r| renumber(&mut r.base)),
+                Step::Draw(d) => renumber(&mut d.base),
+            }
+        }
+        places.iter_mut().for_each(|p| renumber(&mut p.base));
+        Ok(Plan {
+            inputs: self.inputs.len(),
+            buffers,
+            constants: self.constants,
+            draws: self.draws,
+            steps: self.steps,
+            outputs: places,
+            handles,
+            arena,
+            counts: self.counts,
+            fallbacks: self.fallbacks,
+        })
+    }
+}
