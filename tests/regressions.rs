@@ -444,3 +444,116 @@ fn the_first_zero_is_the_extreme() {
         }
     }
 }
+
+/// The type of a const, static or field is rustc's to know: an integer stays one.
+#[test]
+fn an_integer_const_is_an_integer() {
+    const K: i64 = 16_777_216;
+    static S: i64 = 3;
+    const F: f64 = 0.5;
+    struct Net {
+        pad: i64,
+    }
+    impl Net {
+        #[compile]
+        fn shift(&self, x: &Tensor) -> Tensor {
+            (x - self.pad).maximum(&(x * -K))
+        }
+    }
+    #[compile]
+    fn add(x: &Tensor) -> (Tensor, Tensor, Tensor) {
+        (x + K, x.eq(K), (K - x).clamp(S, K))
+    }
+    #[compile(spec(x = i64[N], return = i64[N]))]
+    fn promised(x: &Tensor) -> Tensor {
+        x.bitwise_and(K) + S
+    }
+    #[compile]
+    fn float(x: &Tensor) -> Tensor {
+        x * F + K
+    }
+    let x = Tensor::from_slice(&[16_777_217i64, 1], 2);
+    let (sum, same, clamped) = add(&x);
+    assert_eq!(sum.to_vec::<i64>(), [33_554_433, 16_777_217]);
+    assert_eq!(same.to_vec::<bool>(), [false, false]);
+    assert_eq!(clamped.to_vec::<i64>(), [3, 16_777_215]);
+    assert_eq!(promised(&x).to_vec::<i64>(), [16_777_219, 3]);
+    let net = Net { pad: 16_777_217 };
+    assert_eq!(net.shift(&x).to_vec::<i64>(), [0, -16_777_216]);
+    assert_eq!(
+        float(&x).to_vec::<f32>(),
+        compiler::disable_capture(|| float(&x)).to_vec::<f32>()
+    );
+    let y = x.to_dtype(DType::F32);
+    assert_eq!(
+        float(&y).to_vec::<f32>(),
+        compiler::disable_capture(|| float(&y)).to_vec::<f32>()
+    );
+    let told = explain!(float);
+    assert_eq!(told.fallbacks.len(), 1, "{told}");
+}
+
+/// `&&` and `||` of host values stop where the left side decides.
+#[test]
+fn host_logic_stops_early() {
+    #[compile]
+    fn deep(x: &Tensor) -> Tensor {
+        let deep = x.rank() > 2 && x.dim(2) == 3;
+        x * (deep as i64)
+    }
+    #[compile]
+    fn divided(x: &Tensor, n: i64) -> Tensor {
+        let large = n == 0 || 10 / n > 1;
+        x.eq(large)
+    }
+    assert_eq!(deep(&tensor(&[2, 2])).to_vec::<f32>(), [0.0; 4]);
+    assert_eq!(deep(&tensor(&[1, 1, 3])).to_vec::<f32>(), [0.0, 1.0, 2.0]);
+    for (n, right) in [(0, [false, true]), (10, [true, false])] {
+        assert_eq!(divided(&tensor(&[2]), n).to_vec::<bool>(), right);
+    }
+}
+
+/// Scalars of the key are compared bit for bit.
+#[test]
+fn zeros_and_nan_in_the_key() {
+    #[compile]
+    fn full(a: f64) -> Tensor {
+        Tensor::full(1, a, DType::F32)
+    }
+    assert!(full(0.0).item::<f32>().is_sign_positive());
+    assert!(full(-0.0).item::<f32>().is_sign_negative());
+    (0..3).for_each(|_| assert!(full(f64::NAN).item::<f32>().is_nan()));
+    assert_eq!(explain!(full).calls.bound, 3);
+}
+
+/// Squares that overflow say nothing of the mean.
+#[test]
+fn a_mean_beside_a_variance_that_overflows() {
+    #[compile]
+    fn both(x: &Tensor) -> (Tensor, Tensor) {
+        (x.mean(-1), x.var(-1, 0))
+    }
+    for large in [1e30f32, 2e19, 1e8] {
+        let mut row = vec![0.5f32; 4096];
+        row[0] = large;
+        let right = row.iter().map(|v| f64::from(*v)).sum::<f64>() / 4096.0;
+        let (mean, _) = both(&Tensor::from_slice(&row, 4096));
+        let mean = f64::from(mean.item::<f32>());
+        assert!((mean - right).abs() <= 1e-6 * right, "{large}: {mean} {right}");
+    }
+}
+
+/// A borrowed const, taken back by `*`; a lone semicolon.
+#[test]
+fn borrowed_consts_and_lone_semicolons() {
+    const EPS: f64 = 0.5;
+    #[compile]
+    #[rustfmt::skip]
+    #[allow(redundant_semicolons)]
+    fn f(x: &Tensor) -> Tensor {
+        let e = &EPS;
+        let y = x + *e;;
+        y.relu()
+    }
+    assert_eq!(f(&tensor(&[2])).to_vec::<f32>(), [0.5, 1.5]);
+}

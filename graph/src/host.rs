@@ -34,6 +34,8 @@ pub enum HostType {
     IntLiteral,
     /// A float literal without suffix.
     FloatLiteral,
+    /// A const, static or field, whose type only rustc knows: each value tells its own.
+    Number,
 }
 
 impl HostType {
@@ -50,6 +52,7 @@ impl HostType {
             HostType::DType => "DType",
             HostType::IntLiteral => "int",
             HostType::FloatLiteral => "float",
+            HostType::Number => "number",
         }
     }
 
@@ -101,6 +104,15 @@ pub enum Host {
 }
 
 impl Host {
+    /// Whether both are the same value, floats bit for bit: 0 is not -0, and NaN is itself.
+    #[inline]
+    pub fn same(self, other: Host) -> bool {
+        match (self, other) {
+            (Host::Float(a), Host::Float(b)) => a.to_bits() == b.to_bits(),
+            (a, b) => a == b,
+        }
+    }
+
     /// A `usize`.
     pub fn size(v: usize) -> Host {
         i64::try_from(v).map_or(Host::Size(v as u64), Host::Int)
@@ -424,6 +436,16 @@ impl Expr {
                 powi(t, a.eval_as(env, t)?, n.eval_as(env, HostType::I32)?)?
             }
             Expr::Binary(op, a, b) => {
+                let short = match op {
+                    HostBinary::And => Some(false),
+                    HostBinary::Or => Some(true),
+                    _ => None,
+                };
+                if let Some(decided) = short
+                    && a.eval_as(env, HostType::Bool)? == Host::Bool(decided)
+                {
+                    return Ok(Host::Bool(decided));
+                }
                 let operands = a.host_type().meet(b.host_type());
                 let operands = if self.host_type() == HostType::Bool {
                     operands
@@ -453,7 +475,7 @@ fn cast(t: HostType, h: Host) -> Result<Host, HostError> {
             HostType::I32 => Host::Int((v as i32).into()),
             HostType::U8 => Host::Int((v as u8).into()),
             HostType::I64 | HostType::IntLiteral => Host::Int(v as i64),
-            HostType::Bool | HostType::DType => h,
+            HostType::Bool | HostType::DType | HostType::Number => h,
         });
     }
     let v = match h {
@@ -468,7 +490,7 @@ fn cast(t: HostType, h: Host) -> Result<Host, HostError> {
         HostType::I32 => Host::Int((v as i32).into()),
         HostType::U8 => Host::Int((v as u8).into()),
         HostType::I64 | HostType::IntLiteral => Host::Int(v as i64),
-        HostType::Bool | HostType::DType => h,
+        HostType::Bool | HostType::DType | HostType::Number => h,
     })
 }
 

@@ -123,13 +123,36 @@ fn strips(compiled: &Compiled, p: &TokenStream) -> (TokenStream, TokenStream) {
         }
     };
     let names = compiled.names.iter().map(|n| Ident::new(n, Span::call_site()));
-    let items = quote! {
-        #[allow(unused_imports)]
-        use #p::{bf16, f16, strip};
-        #items
-        static __TP_STRIPS: [#p::Strip; #n] = [#(#p::strip::<#names>()),*];
+    let table = |vis: TokenStream, p: &TokenStream| {
+        quote! {
+            #[allow(unused_imports)]
+            use #p::{bf16, f16, strip};
+            #items
+            #vis static STRIPS: [#p::Strip; #n] = [#(#p::strip::<#names>()),*];
+        }
     };
-    (items, quote!(&__TP_STRIPS))
+    // a module of their own: a local named as a lower-case const of the user's would be a pattern that is that const
+    match in_module(p) {
+        Some(p) => {
+            let table = table(quote!(pub(super)), &p);
+            (quote!(mod __tp_kernels { #table }), quote!(&__tp_kernels::STRIPS))
+        }
+        None => (table(TokenStream::new(), p), quote!(&STRIPS)),
+    }
+}
+
+/// A path as a module of the function names it; `None` if only the function's own module may know its first word.
+fn in_module(p: &TokenStream) -> Option<TokenStream> {
+    match p.clone().into_iter().next() {
+        Some(TokenTree::Punct(_)) => Some(p.clone()),
+        Some(TokenTree::Ident(i)) if i == "crate" => Some(p.clone()),
+        Some(TokenTree::Ident(i)) if i == "super" => Some(quote!(super::#p)),
+        Some(TokenTree::Ident(i)) if i == "self" => {
+            let rest = p.clone().into_iter().skip(1);
+            Some(quote!(super #(#rest)*))
+        }
+        _ => None,
+    }
 }
 
 /// `if let Some(r) = f.call(..) { return .. }`.

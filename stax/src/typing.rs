@@ -2,7 +2,7 @@
 
 use tensorplay_graph::op::row::{ArgType, Call, Signature};
 use tensorplay_graph::{
-    Arg, Code, DType, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
+    Arg, Code, DType, Env, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
     TensorType, TransformError, Value,
 };
 
@@ -79,6 +79,8 @@ impl Typing {
                 HostType::F32 | HostType::F64 | HostType::FloatLiteral => Host::Float(1.0),
                 HostType::Bool => Host::Bool(true),
                 HostType::DType => return None,
+                // kernels are emitted for floats; a call tells
+                HostType::Number => e.eval(self).unwrap_or(Host::Float(1.0)),
                 _ => Host::Int(1),
             },
         })
@@ -93,9 +95,30 @@ impl Typing {
             .unwrap_or(DType::F32)
     }
 
+    /// Whether all values and calls have the same dtypes.
+    pub fn alike(&self, other: &Typing) -> bool {
+        self.dtypes == other.dtypes && self.signatures == other.signatures
+    }
+
     /// `(compute, result)` of a call.
     pub fn call(&self, node: usize) -> Option<(DType, DType)> {
         self.signatures[node]
+    }
+}
+
+/// Scalar parameters alone: what typing knows of a call.
+impl Env for Typing {
+    fn param(&self, index: u32) -> Option<Host> {
+        self.params.get(index as usize).copied().flatten()
+    }
+    fn rank(&self, _: Value) -> Option<usize> {
+        None
+    }
+    fn dim(&self, _: Value, _: usize) -> Option<usize> {
+        None
+    }
+    fn dtype(&self, v: Value) -> Option<DType> {
+        self.dtypes.get(v.node.index()).map(|_| Typing::dtype(self, v))
     }
 }
 

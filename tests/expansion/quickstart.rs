@@ -2,150 +2,155 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
     w3: &Tensor, b3: &Tensor) -> Tensor {
     static __TP_FUNCTION: ::tensorplay::__private::Function =
         {
-            #[allow(unused_imports)]
-            use ::tensorplay::__private::{bf16, f16, strip};
-            #[doc =
-            r" examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()"]
-            #[allow(non_camel_case_types, missing_debug_implementations)]
-            struct linear_gelu {}
-            impl ::tensorplay_runtime::__private::Program for linear_gelu {
-                const NAME: &'static str = "linear_gelu";
-                const SOURCE: &'static str =
-                    " examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()";
-                type Operands =
-                    (&'static [f32], &'static [f32],
-                    ::tensorplay_runtime::__private::Output<f32>);
-                #[inline(always)]
-                fn run(__tp_n: usize,
-                    (matmul, b1, hidden_out):
-                        <Self::Operands as
-                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+            mod __tp_kernels {
+                #[allow(unused_imports)]
+                use ::tensorplay::__private::{bf16, f16, strip};
+                #[doc =
+                r" examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()"]
+                #[allow(non_camel_case_types, missing_debug_implementations)]
+                struct linear_gelu {}
+                impl ::tensorplay_runtime::__private::Program for linear_gelu
+                    {
+                    const NAME: &'static str = "linear_gelu";
+                    const SOURCE: &'static str =
+                        " examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()";
+                    type Operands =
+                        (&'static [f32], &'static [f32],
+                        ::tensorplay_runtime::__private::Output<f32>);
                     #[inline(always)]
-                    #[allow(clippy :: too_many_arguments, unused_parens,
-                    unused_variables, non_snake_case)]
-                    fn lanes(__tp_n: usize,
-                        matmul:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        b1:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        hidden_out:
-                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
-                        let mut __tp_i = 0;
-                        while __tp_i < __tp_n {
-                            let matmul =
-                                ::tensorplay_runtime::__private::Input::lane(matmul,
-                                    __tp_i);
-                            let b1 =
-                                ::tensorplay_runtime::__private::Input::lane(b1, __tp_i);
-                            let add = (matmul + b1);
-                            let hidden = (add.gelu());
-                            ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
-                                hidden);
-                            __tp_i += 1;
+                    fn run(__tp_n: usize,
+                        (matmul, b1, hidden_out):
+                            <Self::Operands as
+                            ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                        #[inline(always)]
+                        #[allow(clippy :: too_many_arguments, unused_parens,
+                        unused_variables, non_snake_case)]
+                        fn lanes(__tp_n: usize,
+                            matmul:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            b1:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            hidden_out:
+                                &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                            let mut __tp_i = 0;
+                            while __tp_i < __tp_n {
+                                let matmul =
+                                    ::tensorplay_runtime::__private::Input::lane(matmul,
+                                        __tp_i);
+                                let b1 =
+                                    ::tensorplay_runtime::__private::Input::lane(b1, __tp_i);
+                                let add = (matmul + b1);
+                                let hidden = (add.gelu());
+                                ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
+                                    hidden);
+                                __tp_i += 1;
+                            }
                         }
+                        lanes(__tp_n, matmul, b1, hidden_out)
                     }
-                    lanes(__tp_n, matmul, b1, hidden_out)
                 }
-            }
-            #[doc =
-            r" examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()"]
-            #[allow(non_camel_case_types, missing_debug_implementations)]
-            struct linear_gelu_2 {}
-            impl ::tensorplay_runtime::__private::Program for linear_gelu_2 {
-                const NAME: &'static str = "linear_gelu_2";
-                const SOURCE: &'static str =
-                    " examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()";
-                type Operands =
-                    (&'static [f32], &'static [f32],
-                    ::tensorplay_runtime::__private::Output<f32>);
-                #[inline(always)]
-                fn run(__tp_n: usize,
-                    (matmul, b2, hidden_out):
-                        <Self::Operands as
-                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                #[doc =
+                r" examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()"]
+                #[allow(non_camel_case_types, missing_debug_implementations)]
+                struct linear_gelu_2 {}
+                impl ::tensorplay_runtime::__private::Program for
+                    linear_gelu_2 {
+                    const NAME: &'static str = "linear_gelu_2";
+                    const SOURCE: &'static str =
+                        " examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()";
+                    type Operands =
+                        (&'static [f32], &'static [f32],
+                        ::tensorplay_runtime::__private::Output<f32>);
                     #[inline(always)]
-                    #[allow(clippy :: too_many_arguments, unused_parens,
-                    unused_variables, non_snake_case)]
-                    fn lanes(__tp_n: usize,
-                        matmul:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        b2:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        hidden_out:
-                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
-                        let mut __tp_i = 0;
-                        while __tp_i < __tp_n {
-                            let matmul =
-                                ::tensorplay_runtime::__private::Input::lane(matmul,
-                                    __tp_i);
-                            let b2 =
-                                ::tensorplay_runtime::__private::Input::lane(b2, __tp_i);
-                            let add = (matmul + b2);
-                            let hidden = (add.gelu());
-                            ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
-                                hidden);
-                            __tp_i += 1;
+                    fn run(__tp_n: usize,
+                        (matmul, b2, hidden_out):
+                            <Self::Operands as
+                            ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                        #[inline(always)]
+                        #[allow(clippy :: too_many_arguments, unused_parens,
+                        unused_variables, non_snake_case)]
+                        fn lanes(__tp_n: usize,
+                            matmul:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            b2:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            hidden_out:
+                                &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                            let mut __tp_i = 0;
+                            while __tp_i < __tp_n {
+                                let matmul =
+                                    ::tensorplay_runtime::__private::Input::lane(matmul,
+                                        __tp_i);
+                                let b2 =
+                                    ::tensorplay_runtime::__private::Input::lane(b2, __tp_i);
+                                let add = (matmul + b2);
+                                let hidden = (add.gelu());
+                                ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
+                                    hidden);
+                                __tp_i += 1;
+                            }
                         }
+                        lanes(__tp_n, matmul, b2, hidden_out)
                     }
-                    lanes(__tp_n, matmul, b2, hidden_out)
                 }
-            }
-            #[doc =
-            r" examples/quickstart.rs:25: hidden.linear(w3, Some(b3))"]
-            #[allow(non_camel_case_types, missing_debug_implementations)]
-            struct linear {}
-            impl ::tensorplay_runtime::__private::Program for linear {
-                const NAME: &'static str = "linear";
-                const SOURCE: &'static str =
-                    " examples/quickstart.rs:25: hidden.linear(w3, Some(b3))";
-                type Operands =
-                    (&'static [f32], &'static [f32],
-                    ::tensorplay_runtime::__private::Output<f32>);
-                #[inline(always)]
-                fn run(__tp_n: usize,
-                    (matmul, b3, add_out):
-                        <Self::Operands as
-                        ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                #[doc =
+                r" examples/quickstart.rs:25: hidden.linear(w3, Some(b3))"]
+                #[allow(non_camel_case_types, missing_debug_implementations)]
+                struct linear {}
+                impl ::tensorplay_runtime::__private::Program for linear {
+                    const NAME: &'static str = "linear";
+                    const SOURCE: &'static str =
+                        " examples/quickstart.rs:25: hidden.linear(w3, Some(b3))";
+                    type Operands =
+                        (&'static [f32], &'static [f32],
+                        ::tensorplay_runtime::__private::Output<f32>);
                     #[inline(always)]
-                    #[allow(clippy :: too_many_arguments, unused_parens,
-                    unused_variables, non_snake_case)]
-                    fn lanes(__tp_n: usize,
-                        matmul:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        b3:
-                            <&'static [f32] as
-                            ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                        add_out:
-                            &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
-                        let mut __tp_i = 0;
-                        while __tp_i < __tp_n {
-                            let matmul =
-                                ::tensorplay_runtime::__private::Input::lane(matmul,
-                                    __tp_i);
-                            let b3 =
-                                ::tensorplay_runtime::__private::Input::lane(b3, __tp_i);
-                            let add = (matmul + b3);
-                            ::tensorplay_runtime::__private::write(&mut add_out[__tp_i],
-                                add);
-                            __tp_i += 1;
+                    fn run(__tp_n: usize,
+                        (matmul, b3, add_out):
+                            <Self::Operands as
+                            ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
+                        #[inline(always)]
+                        #[allow(clippy :: too_many_arguments, unused_parens,
+                        unused_variables, non_snake_case)]
+                        fn lanes(__tp_n: usize,
+                            matmul:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            b3:
+                                <&'static [f32] as
+                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
+                            add_out:
+                                &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
+                            let mut __tp_i = 0;
+                            while __tp_i < __tp_n {
+                                let matmul =
+                                    ::tensorplay_runtime::__private::Input::lane(matmul,
+                                        __tp_i);
+                                let b3 =
+                                    ::tensorplay_runtime::__private::Input::lane(b3, __tp_i);
+                                let add = (matmul + b3);
+                                ::tensorplay_runtime::__private::write(&mut add_out[__tp_i],
+                                    add);
+                                __tp_i += 1;
+                            }
                         }
+                        lanes(__tp_n, matmul, b3, add_out)
                     }
-                    lanes(__tp_n, matmul, b3, add_out)
                 }
+                pub(super) static STRIPS:
+                    [::tensorplay::__private::Strip; 3usize] =
+                    [::tensorplay::__private::strip::<linear_gelu>(),
+                            ::tensorplay::__private::strip::<linear_gelu_2>(),
+                            ::tensorplay::__private::strip::<linear>()];
             }
-            static __TP_STRIPS: [::tensorplay::__private::Strip; 3usize] =
-                [::tensorplay::__private::strip::<linear_gelu>(),
-                        ::tensorplay::__private::strip::<linear_gelu_2>(),
-                        ::tensorplay::__private::strip::<linear>()];
             ::tensorplay::__private::Function::new("quickstart::classify",
                 "examples/quickstart.rs", 14,
                 b"(the blob)",
-                &__TP_STRIPS)
+                &__tp_kernels::STRIPS)
         };
     if let ::core::option::Option::Some(__tp_result) =
             __TP_FUNCTION.tensor(&[::tensorplay::__private::witness(x),

@@ -26,9 +26,8 @@ impl Walk {
             },
             ParamKind::Tensors => self.tensors(kind, at),
             ParamKind::Operand => self.as_operand(kind, at),
-            ParamKind::Scalar | ParamKind::Float => {
-                self.as_host(kind, at, HostType::FloatLiteral).map(Arg::Host)
-            }
+            ParamKind::Scalar => self.as_host(kind, at, HostType::Number).map(Arg::Host),
+            ParamKind::Float => self.as_host(kind, at, HostType::FloatLiteral).map(Arg::Host),
             ParamKind::Int | ParamKind::Dim => self.as_host(kind, at, HostType::IntLiteral).map(Arg::Host),
             ParamKind::DType => self.as_host(kind, at, HostType::DType).map(Arg::Host),
             ParamKind::Dims | ParamKind::Shape => self.integers(kind, at, p),
@@ -40,7 +39,7 @@ impl Walk {
         match kind {
             Kind::Tensor(v) => Some(Arg::Value(v)),
             Kind::Place(p) if p.field && p.borrowed => Some(Arg::Value(self.read_tensor(&p))),
-            Kind::Host(_) | Kind::Place(_) => self.as_host(kind, at, HostType::FloatLiteral).map(Arg::Host),
+            Kind::Host(_) | Kind::Place(_) => self.as_host(kind, at, HostType::Number).map(Arg::Host),
             Kind::Unknown => None,
             other => {
                 let message = format!("expected a tensor or a number, this is {}", other.describe());

@@ -150,7 +150,7 @@ impl Walk {
     fn host_binary(&mut self, op: HostBinary, left: Operand, right: Operand, whole: TokenStream) -> Kind {
         let guess = |other: &Kind| match other {
             Kind::Host(e) => e.host_type(),
-            _ => HostType::FloatLiteral,
+            _ => HostType::Number,
         };
         let (l, r) = (guess(&right.kind), guess(&left.kind));
         let a = self.as_host(left.kind, &left.tokens, l);
@@ -170,9 +170,11 @@ impl Walk {
         match (&e.op, kind) {
             (_, Kind::Unknown) => Kind::Unknown,
             (UnOp::Deref(_), Kind::Place(mut p)) => {
-                let (star, inner) = (&e.op, p.tokens);
-                p.tokens = quote::quote!((#star #inner));
-                p.borrowed = false;
+                // `*` takes back the `&` of a borrowed place
+                if !std::mem::take(&mut p.borrowed) {
+                    let (star, inner) = (&e.op, p.tokens);
+                    p.tokens = quote::quote!((#star #inner));
+                }
                 Kind::Place(p)
             }
             (UnOp::Deref(_), kind) => kind,
@@ -183,7 +185,7 @@ impl Walk {
             (UnOp::Neg(_), Kind::Tensor(v)) => {
                 self.call(Op::Neg, vec![v.into()], &[tokens], e.to_token_stream(), e.span())
             }
-            (UnOp::Neg(_), kind) => match self.as_host(kind, &tokens, HostType::FloatLiteral) {
+            (UnOp::Neg(_), kind) => match self.as_host(kind, &tokens, HostType::Number) {
                 Some(e2) => self.negate(e2, &e.to_token_stream()),
                 None => Kind::Unknown,
             },

@@ -55,6 +55,8 @@ impl Walk {
         match s {
             Stmt::Local(l) => self.local(l),
             Stmt::Item(_) => Kind::unit(),
+            // a lone semicolon
+            Stmt::Expr(Expr::Verbatim(none), _) if none.is_empty() => Kind::unit(),
             Stmt::Expr(e, None) => self.expr(e),
             Stmt::Expr(e, Some(_)) => {
                 self.expr(e);

@@ -31,6 +31,7 @@ pub(super) fn host_type(name: &str) -> Option<HostType> {
     match name {
         "int" => Some(HostType::IntLiteral),
         "float" => Some(HostType::FloatLiteral),
+        "number" => Some(HostType::Number),
         _ => HostType::from_name(name),
     }
 }

@@ -39,6 +39,10 @@ host_arg! {
     isize => |v| Host::Int(v as i64);
     i64 => |v| Host::Int(v);
     i32 => |v| Host::Int(i64::from(v));
+    i16 => |v| Host::Int(i64::from(v));
+    i8 => |v| Host::Int(i64::from(v));
+    u32 => |v| Host::Int(i64::from(v));
+    u16 => |v| Host::Int(i64::from(v));
     u8 => |v| Host::Int(i64::from(v));
     f32 => |v| Host::Float(f64::from(v));
     f64 => |v| Host::Float(v);

@@ -62,7 +62,7 @@ impl Key {
                 .scalars
                 .iter()
                 .zip(scalars)
-                .all(|(k, h)| k.is_none_or(|k| k == *h))
+                .all(|(k, h)| k.is_none_or(|k| k.same(*h)))
             && self.grad == grad
     }
 }

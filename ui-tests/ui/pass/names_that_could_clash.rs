@@ -57,6 +57,16 @@ mod consts {
     const args: i32 = 6;
     const rows: i32 = 7;
     const values: i32 = 8;
+    const add: f32 = 9.0;
+    const relu: f32 = 10.0;
+    const eps: f64 = 0.5;
+    const k: i64 = 3;
+
+    #[compile]
+    pub fn read(x: &Tensor) -> Tensor {
+        (x + eps + k).relu();
+        x + eps + k
+    }
 
     #[compile]
     pub fn plain(x: &Tensor) -> Tensor {

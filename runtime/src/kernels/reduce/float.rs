@@ -130,7 +130,7 @@ unsafe fn moments_of<V: Vector<Elem: Zero>>(row: *const u8, n: usize) -> Moments
         let (shift, pivot) = (s / len, pivot.into());
         let excess = s * shift;
         let squares = q - excess;
-        if excess <= squares {
+        if excess <= squares && squares.is_finite() {
             return Moments {
                 sum: pivot * len + s,
                 mean: pivot + shift,

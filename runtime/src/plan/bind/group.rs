@@ -35,6 +35,8 @@ impl<'a> Binder<'a> {
                 };
                 let lacking = if emitted.is_some() {
                     format!("the {} instruction set", isa())
+                } else if self.instance.is_some() {
+                    format!("more than {MAX_OPERANDS} operands")
                 } else {
                     let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
                     format!("inputs of {}", dtypes.join(", "))

@@ -27,6 +27,21 @@ pub(crate) fn host_error(op: &'static str, message: String) -> Error {
         .into()
 }
 
+/// The scalars of the key, and those of a call whose types the build did not know, if there are any.
+pub(super) fn told(
+    module: &GraphModule,
+    scalars: &[Option<Host>],
+    call: Option<&[Host]>,
+) -> Option<Vec<Option<Host>>> {
+    let call = call?;
+    let open = |s: &ScalarInput| s.ty == HostType::Number;
+    module.scalars.iter().any(open).then(|| {
+        let each = module.scalars.iter().zip(scalars).zip(call);
+        each.map(|((s, key), value)| if open(s) { Some(*value) } else { *key })
+            .collect()
+    })
+}
+
 impl Env for Binder<'_> {
     fn param(&self, index: u32) -> Option<Host> {
         self.scalars.get(index as usize).copied().flatten()

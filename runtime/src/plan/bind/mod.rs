@@ -25,11 +25,11 @@ use std::sync::Arc;
 use tensorplay_graph::op::row::{ArgType, Call, LaneClass, Lowering, ParamKind};
 use tensorplay_graph::op::shape::slice_bounds;
 use tensorplay_graph::{
-    Arg, Code, Env, EvalError, Expr, Graph, Host, HostError, Interpreter, NodeId, NodeKind, Op, OpError,
-    OpErrorKind, Scalar, TensorType, TypeError, TypeInterpreter, Value,
+    Arg, Code, Env, EvalError, Expr, Graph, GraphModule, Host, HostError, HostType, Interpreter, NodeId,
+    NodeKind, Op, OpError, OpErrorKind, Scalar, ScalarInput, TensorType, TypeError, TypeInterpreter, Value,
 };
 use tensorplay_stax::blob::{Blob, Instance};
-use tensorplay_stax::kernel::Space;
+use tensorplay_stax::kernel::{MAX_OPERANDS, Space};
 use tensorplay_stax::lower::{Lowered, lower};
 use tensorplay_stax::schedule::{Member, Unit, UnitKind};
 use tensorplay_stax::typing::Typing;
@@ -86,18 +86,30 @@ pub(crate) fn bind(
     if let Some(call) = call {
         infer::check_written(&blob.written, inputs, call)?;
     }
-    let typing =
+    let infer = |scalars: &[Option<Host>]| {
         Typing::infer(module, &dtypes, scalars).map_err(|e| match module.graph.node(e.node).op() {
             Some(op) => e.error.within(blob.written_op(e.node, op)),
             None => e.error,
-        })?;
+        })
+    };
+    let mut instance = blob.instances.iter().find(|i| i.inputs == dtypes);
+    let typing = match infer::told(module, scalars, call) {
+        None => infer(scalars)?,
+        Some(told) => {
+            let typing = infer(&told)?;
+            let fits =
+                |i: &&Instance| Typing::infer(module, &i.inputs, scalars).is_ok_and(|t| t.alike(&typing));
+            instance = instance.filter(fits);
+            typing
+        }
+    };
     let mut b = Binder {
         blob,
         strips,
         typing,
         scalars,
         kernels,
-        instance: blob.instances.iter().find(|i| i.inputs == dtypes),
+        instance,
         shapes: Vec::with_capacity(module.graph.nodes.len()),
         places: vec![Vec::new(); module.graph.nodes.len()],
         inputs,
