@@ -99,8 +99,12 @@ fn hash(name: &Ident) -> u64 {
     let at = name.span().start();
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let krate = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
+    // two expansions of one `macro_rules!` stand at one place, in contexts of their own: `#7 bytes(..)`
+    let context = format!("{:?}", name.span());
+    let context = context.split(' ').next().filter(|c| c.starts_with('#'));
     let text = format!(
-        "{package}\0{krate}\0{}\0{}\0{}\0{name}",
+        "{package}\0{krate}\0{}\0{}\0{}\0{}\0{name}",
+        context.unwrap_or_default(),
         file(name.span()),
         at.line,
         at.column

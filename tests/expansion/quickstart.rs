@@ -168,7 +168,7 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
 }
 #[doc(hidden)]
 #[allow(unused_macros, non_local_definitions)]
-macro_rules! __tp_x_classify_bcefe594b67bf765 {
+macro_rules! __tp_x_classify_2741e5d5b0828e32 {
     (@ explain $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
@@ -199,4 +199,4 @@ macro_rules! __tp_x_classify_bcefe594b67bf765 {
 }
 #[doc(hidden)]
 #[allow(unused_imports)]
-pub(crate) use __tp_x_classify_bcefe594b67bf765 as classify;
+pub(crate) use __tp_x_classify_2741e5d5b0828e32 as classify;

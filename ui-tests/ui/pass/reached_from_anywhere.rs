@@ -70,6 +70,23 @@ fn outer(x: &Tensor) -> (Tensor, u64) {
     (y, explain!(inner).calls.dispatched)
 }
 
+/// One macro, two functions of one name and place.
+pub mod generated {
+    macro_rules! module {
+        ($name:ident, $op:ident) => {
+            pub mod $name {
+                use tensorplay::{compile, prelude::*};
+                #[compile]
+                pub fn go(x: &Tensor) -> Tensor {
+                    x.$op()
+                }
+            }
+        };
+    }
+    module!(a, relu);
+    module!(b, exp);
+}
+
 fn main() {
     let x = Tensor::from_slice(&[1.0f32, 4.0], 2);
     first(&x);
@@ -109,6 +126,9 @@ fn main() {
     let (y, calls) = outer(&x);
     assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
     assert_eq!(calls, 1);
+    generated::a::go(&x);
+    assert_eq!(explain!(generated::a::go).calls.dispatched, 1);
+    assert_eq!(explain!(generated::b::go).calls.dispatched, 0);
     // asking runs no body and counts no call
     assert_eq!(explain!(first).calls.dispatched, 2);
 }
