@@ -12,6 +12,21 @@ mod tests;
 mod twin;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
+///
+/// For free functions and methods whose parameters are `&Tensor`, `Tensor`, numbers, `usize`, `bool` or `DType`, and that return
+/// `Tensor`, tuples, or a `Result` of these. The body is straight-line code over the methods of `Tensor`.
+///
+/// | argument | meaning |
+/// |---|---|
+/// | `spec(x = f32[B, 784], return = f32[B, 10])` | dtypes and sizes to check at build time and at each call; also `#[spec(f32[B, 784])]` on a parameter |
+/// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
+/// | `fullgraph` | nothing may be left out of the graph, which is so for all functions yet |
+/// | `disable` | the function stays as it is |
+/// | `crate = path` | where this crate is re-exported |
+///
+/// In a spec a size is an integer (a promise), a name (equal names are equal sizes, and one entry serves all), `_`, `lo..=hi`, or
+/// `..` for any rank; the dtype is `f32`, .., `float` (any float) or `_`. The other arguments of the design are refused with
+/// `not available yet`. Every message has a code, explained in `docs/errors.md`.
 #[proc_macro_attribute]
 pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand::compile(attr.into(), item.into()).into()
@@ -23,7 +38,7 @@ pub fn explain(path: TokenStream) -> TokenStream {
     reach::function("explain", path.into()).into()
 }
 
-/// `graph!(path::f)`: the captured graphs of a compiled function.
+/// `graph!(path::f)`: the captured graphs of a compiled function, one a path; prints as text, and derefs to the first.
 #[proc_macro]
 pub fn graph(path: TokenStream) -> TokenStream {
     reach::function("graphs", path.into()).into()

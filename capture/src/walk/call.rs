@@ -342,6 +342,10 @@ fn unknown_method(name: &Ident) -> Diagnostic {
         )
         .help("read data outside of the compiled function");
     }
+    if LATER.contains(&word.as_str()) {
+        let message = format!("there is no tensor method `{word}` yet");
+        return Diagnostic::new(code::METHOD, name, message).help("it comes with a later version");
+    }
     let d = Diagnostic::new(
         code::METHOD,
         name,
@@ -351,9 +355,6 @@ fn unknown_method(name: &Ident) -> Diagnostic {
     match nearest(&word, names) {
         _ if word == "from_slice" || word == "from_vec" => {
             d.help("make the tensor outside and pass it as a parameter")
-        }
-        _ if LATER.contains(&word.as_str()) => {
-            d.help("call it outside of the compiled function; it is captured in a later version")
         }
         Some(n) => d.help(format!("did you mean `{n}`?")),
         None => d.help("write it with operations, or call it outside of the compiled function"),

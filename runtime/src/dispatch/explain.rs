@@ -265,6 +265,12 @@ impl Graphs {
     }
 }
 
+impl fmt::Display for Graphs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|g| write!(f, "{g}"))
+    }
+}
+
 impl std::ops::Deref for Graphs {
     type Target = GraphModule;
     fn deref(&self) -> &GraphModule {

@@ -1,4 +1,4 @@
-//! `cases.json`, as the end of `ops.md` describes it.
+//! `cases.json`, as this crate's README describes it.
 
 use serde::Deserialize;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Results against the oracle's, as the end of `ops.md` defines it.
+//! Results against the oracle's, as this crate's README defines it.
 
 use crate::host::{bits, float};
 use crate::{Output, Vectors};
