@@ -13,8 +13,8 @@ use tensorplay_stax::kernel::{Access, Buf, Buffer, Kernel, LaneOp, Map, Program,
 const L1: usize = 48 << 10;
 /// Bytes of L2 that a block's rows may take where they have no tiles.
 const L2: usize = 512 << 10;
-/// Bytes that every L1 holds.
-const L1_LEAST: usize = 32 << 10;
+/// Bytes of L1 that the rows of a pass of several steps may take at a time: of the 32 KiB that every L1 has.
+const PASS: usize = 24 << 10;
 /// Lanes of a chunk of a long row: whole blocks of the reducers.
 const CHUNK: usize = 4096;
 /// Rows are folded in pieces of this many lanes once they have twice as many.
@@ -258,7 +258,7 @@ pub(super) fn bind(
     };
     let block = block.max(1).min(rows.max(1));
     let abreast = match tile_bytes {
-        0 => (L1_LEAST / (len * all_bytes).max(1)).clamp(1, block),
+        0 => (PASS / (len * all_bytes).max(1)).clamp(1, block),
         _ => block,
     };
     let pieces = if rows_matter && len >= 2 * PIECE {
