@@ -314,6 +314,7 @@ impl Unit<'_, '_> {
                 let part = Unit { first, rows, ..*self };
                 for step in &phase.steps {
                     match step {
+                        Elem::Map(map) if first > 0 => local.maps[map.number].advance(abreast, rows, n),
                         Elem::Map(map) => part.map(map, 0, n, local),
                         Elem::Reduce(r) => part.reduce(r, n, local),
                     }
@@ -520,11 +521,8 @@ impl Unit<'_, '_> {
                 dense &= !b.splat && step == n * b.size;
                 (arg.ptr, arg.step) = (ptr, step as isize);
             }
-            if dense {
-                args.call(1, n * self.rows);
-            } else {
-                args.call(self.rows, n);
-            }
+            args.dense = dense;
+            args.rows(self.rows, n);
         }
     }
 }
@@ -535,6 +533,8 @@ struct Args<'a> {
     map: &'a MapPlan,
     /// Inputs, params, outputs.
     all: SmallVec<[Arg; 12]>,
+    /// Whether every row follows the one before without a gap.
+    dense: bool,
 }
 
 impl<'a> Args<'a> {
@@ -551,7 +551,28 @@ impl<'a> Args<'a> {
             runner: call.runners[map.number],
             map,
             all,
+            dense: false,
         }
+    }
+
+    /// The rows after the `past` ones that the last call was about.
+    ///
+    /// # Safety
+    /// As [`call`](Self::call).
+    unsafe fn advance(&mut self, past: usize, rows: usize, n: usize) {
+        for arg in &mut self.all {
+            arg.ptr = arg.row(past);
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.rows(rows, n) }
+    }
+
+    /// # Safety
+    /// As [`call`](Self::call).
+    unsafe fn rows(&self, rows: usize, n: usize) {
+        let (rows, n) = if self.dense { (1, n * rows) } else { (rows, n) };
+        // SAFETY: the caller's contract.
+        unsafe { self.call(rows, n) }
     }
 
     /// Inputs (without params) and outputs, with what they are.
