@@ -175,20 +175,17 @@ fn every_kernel_carries_names_and_lines_of_the_source() {
         .iter()
         .flat_map(|(_, l)| words(l).into_iter().map(String::from))
         .collect();
-    let kernels: Vec<&str> = text.split("Program for ").skip(1).collect();
-    assert!(!kernels.is_empty(), "no kernel in\n{text}");
-    for kernel in kernels {
+    // documentation, type, implementation
+    let strips: Vec<&str> = text
+        .split("#[doc =")
+        .filter(|s| s.contains("Program for "))
+        .collect();
+    assert!(!strips.is_empty(), "no kernel in\n{text}");
+    for strip in strips {
+        let (documented, kernel) = strip.split_once("Program for ").expect("a program");
         let name = words(kernel)[0];
-        let quoted = |constant: &str| -> &str {
-            let at = kernel
-                .find(constant)
-                .unwrap_or_else(|| panic!("`{name}` has no {constant}"));
-            let literal = &kernel[at..];
-            let start = literal.find('"').expect("a literal") + 1;
-            &literal[start..start + literal[start..].find('"').expect("its end")]
-        };
         // the line of the source, and the text that stands there
-        let source = quoted("const SOURCE").trim();
+        let source = documented.split('"').nth(1).expect("a literal").trim();
         let (line, written) = source
             .strip_prefix(&format!("{SOURCE}:"))
             .and_then(|s| s.split_once(": "))

@@ -557,3 +557,47 @@ fn borrowed_consts_and_lone_semicolons() {
     }
     assert_eq!(f(&tensor(&[2])).to_vec::<f32>(), [0.5, 1.5]);
 }
+
+/// Each side of `&&` is evaluated once: a long chain is not a doubling one.
+#[test]
+fn long_host_logic() {
+    #[compile]
+    fn small(x: &Tensor) -> Tensor {
+        let n = x.dim(0);
+        let small = n > 0
+            && n < 9
+            && n != 3
+            && n != 4
+            && n != 5
+            && n != 6
+            && n != 7
+            && n != 8
+            && n < 10
+            && n < 11
+            && n < 12
+            && n < 13
+            && n < 14
+            && n < 15
+            && n < 16
+            && n < 17
+            && n < 18
+            && n < 19
+            && n < 20
+            && n < 21
+            && n < 22
+            && n < 23
+            && n < 24
+            && n < 25
+            && n < 26
+            && n < 27
+            && n < 28
+            && n < 29
+            && n < 30
+            && n < 31
+            && n < 32
+            && n < 33;
+        x.eq(small)
+    }
+    assert_eq!(small(&tensor(&[2])).to_vec::<bool>(), [false, true]);
+    assert_eq!(small(&tensor(&[3])).to_vec::<bool>(), [true, false, false]);
+}

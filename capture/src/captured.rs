@@ -204,7 +204,6 @@ fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
     out
 }
 
-/// A receiver, or the word `Self`, shows that the function stands in an `impl`.
 /// Gives a parameter `_` a name, by which dispatch reads it.
 fn name_wildcards(sig: &mut Signature) {
     for (i, input) in sig.inputs.iter_mut().enumerate() {
@@ -219,6 +218,7 @@ fn name_wildcards(sig: &mut Signature) {
     }
 }
 
+/// A receiver, or the word `Self`, shows that the function stands in an `impl`.
 fn is_method(f: &ItemFn) -> bool {
     fn says_self(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|t| match t {

@@ -435,17 +435,14 @@ impl Expr {
                 let t = a.host_type().meet(t);
                 powi(t, a.eval_as(env, t)?, n.eval_as(env, HostType::I32)?)?
             }
-            Expr::Binary(op, a, b) => {
-                let short = match op {
-                    HostBinary::And => Some(false),
-                    HostBinary::Or => Some(true),
-                    _ => None,
-                };
-                if let Some(decided) = short
-                    && a.eval_as(env, HostType::Bool)? == Host::Bool(decided)
-                {
-                    return Ok(Host::Bool(decided));
+            Expr::Binary(op @ (HostBinary::And | HostBinary::Or), a, b) => {
+                match a.eval_as(env, HostType::Bool)? {
+                    // the left side decides
+                    Host::Bool(v) if v == (*op == HostBinary::Or) => Host::Bool(v),
+                    a => binary(*op, HostType::Bool, a, b.eval_as(env, HostType::Bool)?)?,
                 }
+            }
+            Expr::Binary(op, a, b) => {
                 let operands = a.host_type().meet(b.host_type());
                 let operands = if self.host_type() == HostType::Bool {
                     operands

@@ -52,13 +52,13 @@ impl Run for GraphModule {
 }
 
 fn host(s: &ScalarInput, t: &Tensor) -> Result<Host> {
+    let float = match s.ty {
+        HostType::F32 | HostType::F64 | HostType::FloatLiteral => true,
+        HostType::Number => t.dtype().is_float(),
+        _ => false,
+    };
     Ok(match s.ty {
-        HostType::F32 | HostType::F64 | HostType::FloatLiteral => {
-            Host::Float(t.try_to_dtype(crate::DType::F64)?.try_item::<f64>()?)
-        }
-        HostType::Number if t.dtype().is_float() => {
-            Host::Float(t.try_to_dtype(crate::DType::F64)?.try_item::<f64>()?)
-        }
+        _ if float => Host::Float(t.try_to_dtype(crate::DType::F64)?.try_item::<f64>()?),
         HostType::Bool => Scalar::Bool(t.try_to_dtype(crate::DType::Bool)?.try_item::<bool>()?).into(),
         _ => Host::Int(t.try_to_dtype(crate::DType::I64)?.try_item::<i64>()?),
     })

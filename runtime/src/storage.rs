@@ -3,8 +3,8 @@
 //! Problem: elements come from kernels, from a caller's `Vec` or `ndarray`, or from a mapped file, and must be
 //! shared by views and threads without copies. Method: an `Arc` over (pointer, length, owner). Invariants: the
 //! bytes of a storage that a tensor holds never change, except by the holder of the only reference; a Bool byte
-//! is 0 or 1; memory from this module is aligned to 64 bytes (large buffers to 4096), adopted or mapped memory only to its element; an
-//! [`id`](Storage::id) names one storage for the life of the process and is never 0.
+//! is 0 or 1; memory from this module is aligned to 64 bytes (large buffers to 4096), adopted or mapped memory
+//! only to its element; an [`id`](Storage::id) names one storage for the life of the process and is never 0.
 
 use crate::element::Element;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use crate::blob::{Blob, Instance};
 use crate::emit;
-use crate::kernel::{MAX_OPERANDS, Step};
+use crate::kernel::{MAX_STRIP_OPERANDS, Step};
 use crate::lower::lower;
 use crate::schedule::{Unit, schedule};
 use crate::typing::{Typing, input_dtypes};
@@ -147,12 +147,15 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
                 kernels.push(None);
                 continue;
             }
-            let interior = |v| blob.module.graph.is_interior(v);
-            let mut lowered = lower(&blob.module, &typing, unit, &interior);
+            let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
             if let Some(name) = title(&source, &blob.module, unit) {
                 lowered.kernel.name = name;
             }
-            if lowered.kernel.maps().any(|m| m.program.operands() > MAX_OPERANDS) {
+            if lowered
+                .kernel
+                .maps()
+                .any(|m| m.program.operands() > MAX_STRIP_OPERANDS)
+            {
                 kernels.push(None);
                 continue;
             }

@@ -74,7 +74,7 @@ pub enum Access {
 }
 
 /// Inputs, params and outputs of an emitted program. One with more runs on the tile VM.
-pub const MAX_OPERANDS: usize = 64;
+pub const MAX_STRIP_OPERANDS: usize = 64;
 
 /// A value of a program: inputs come first, then params, then one value an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]

@@ -52,8 +52,8 @@ pub struct Lowered {
     pub params: Vec<Expr>,
 }
 
-/// Lowers one unit. `outputs` are the values to store; `compute_outputs` stores half-precision results in
-/// f32, for the pieces of a group that is split.
+/// Lowers one unit. `outputs` are the values to store; half-precision results inside composites, and those of
+/// `compute_outputs`, for the pieces of a group that is split, are stored in f32.
 pub fn lower(
     module: &GraphModule,
     typing: &Typing,
@@ -133,7 +133,11 @@ struct Lowerer<'a> {
 impl Lowerer<'_> {
     fn stored(&self, v: Value) -> DType {
         let d = self.typing.dtype(v);
-        if (self.wide)(v) { d.compute() } else { d }
+        if (self.wide)(v) || self.module.graph.is_interior(v) {
+            d.compute()
+        } else {
+            d
+        }
     }
 
     fn value_name(&self, v: Value) -> String {

@@ -11,9 +11,6 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                 struct linear_gelu {}
                 impl ::tensorplay_runtime::__private::Program for linear_gelu
                     {
-                    const NAME: &'static str = "linear_gelu";
-                    const SOURCE: &'static str =
-                        " examples/quickstart.rs:23: x.linear(w1, Some(b1)).gelu()";
                     type Operands =
                         (&'static [f32], &'static [f32],
                         ::tensorplay_runtime::__private::Output<f32>);
@@ -57,9 +54,6 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                 struct linear_gelu_2 {}
                 impl ::tensorplay_runtime::__private::Program for
                     linear_gelu_2 {
-                    const NAME: &'static str = "linear_gelu_2";
-                    const SOURCE: &'static str =
-                        " examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()";
                     type Operands =
                         (&'static [f32], &'static [f32],
                         ::tensorplay_runtime::__private::Output<f32>);
@@ -102,9 +96,6 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                 #[allow(non_camel_case_types, missing_debug_implementations)]
                 struct linear {}
                 impl ::tensorplay_runtime::__private::Program for linear {
-                    const NAME: &'static str = "linear";
-                    const SOURCE: &'static str =
-                        " examples/quickstart.rs:25: hidden.linear(w3, Some(b3))";
                     type Operands =
                         (&'static [f32], &'static [f32],
                         ::tensorplay_runtime::__private::Output<f32>);

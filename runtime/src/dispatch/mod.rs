@@ -5,8 +5,8 @@
 //! snapshot of bound plans; a call compares the metadata of its arguments with each plan's key and runs the
 //! first that fits. A miss binds under a lock and publishes a new snapshot.
 //! Invariants: the hit path takes no lock and writes only counters of its own shard, and a plan's mark of last use
-//! when that is out of date; first calls from many
-//! threads bind once; a failed bind or a panicking kernel leaves the table as it was.
+//! when that is out of date; first calls from many threads bind once; a failed bind or a panicking kernel leaves
+//! the table as it was.
 
 pub mod counters;
 pub mod explain;

@@ -161,7 +161,7 @@ pub fn replace<S: Store>(to: &mut S, value: Lane<S::Elem, Native>) {
     *to = S::store(value.get());
 }
 
-/// The operands of a program, as a tuple of up to [`MAX_OPERANDS`](tensorplay_stax::kernel::MAX_OPERANDS).
+/// The operands of a program, as a tuple of up to [`MAX_STRIP_OPERANDS`](tensorplay_stax::kernel::MAX_STRIP_OPERANDS).
 pub trait Operands {
     /// Storage type and access of each.
     const TAGS: &'static [(DType, Access)];
@@ -204,10 +204,6 @@ every_arity!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 B0 B1 B2 B3 B4 B5 B6 B7 B8 B9 C0 C1 C
 
 /// A program in emitted form. Implemented by [`strip!`](crate::strip).
 pub trait Program: 'static {
-    /// The name in the user's crate.
-    const NAME: &'static str;
-    /// The source expression and where it stands.
-    const SOURCE: &'static str;
     /// Inputs, params and outputs.
     type Operands: Operands;
     /// Runs the loop over one row of `n` lanes.
@@ -225,21 +221,11 @@ pub(crate) type StripFn = unsafe fn(&Raw<'_>);
 /// A program in emitted form, ready to run: its operands and one function per instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Strip {
-    name: &'static str,
-    source: &'static str,
     tags: &'static [(DType, Access)],
     fns: [Option<StripFn>; 3],
 }
 
 impl Strip {
-    /// The name in the user's crate.
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-    /// The source expression and where it stands.
-    pub const fn source(&self) -> &'static str {
-        self.source.trim_ascii()
-    }
     /// Whether the strip has the operands of `program`.
     pub fn fits(&self, program: &tensorplay_stax::kernel::Program) -> bool {
         let updates = program.updates();
@@ -308,8 +294,6 @@ pub const fn strip<P: Program>() -> Strip {
     #[cfg(not(target_arch = "x86_64"))]
     let fns: [Option<StripFn>; 3] = [Some(baseline::<P>); 3];
     Strip {
-        name: P::NAME,
-        source: P::SOURCE,
         tags: P::Operands::TAGS,
         fns,
     }
@@ -347,8 +331,6 @@ macro_rules! strip {
         $vis struct $name {}
 
         impl $crate::__private::Program for $name {
-            const NAME: &'static str = stringify!($name);
-            const SOURCE: &'static str = concat!($($doc,)*);
             type Operands = (
                 $(&'static $xt,)*
                 $($(&'static $pt,)*)?

@@ -1,5 +1,5 @@
-//! Transcendental methods of f64: std's, and `libm` for erf, erfc, atanh (std's is a hundred ulp off near -1) and acosh (std's loses four digits
-//! near 1; libm's is not NaN below -1). Scalar.
+//! Transcendental methods of f64: std's, and `libm` for erf, erfc, atanh (std's is a hundred ulp off near -1) and acosh
+//! (std's loses four digits near 1; libm's is not NaN below -1). Scalar.
 
 use super::{Lane, Tier};
 

@@ -1,8 +1,8 @@
 //! Execution of a bound kernel.
 //!
 //! Method: the work is numbered in units, blocks of rows (and, for element-wise kernels, of lanes), that threads
-//! claim. A unit knows the address of each buffer's first lane; the steps then run over its rows. A strip call
-//! covers all rows of a block when they are dense, else one row.
+//! claim. A unit knows the address of each buffer's first lane; the steps then run over its rows, a pass of several
+//! steps over a few at a time. A strip call covers all rows at hand, as one row where they are dense.
 
 use super::super::arena::Scratch;
 use super::super::par::{self, parts};

@@ -413,7 +413,7 @@ fn run(
     let views: Vec<View> = ins.iter().map(T::view).collect();
     let mut results: Vec<T> = vec![];
     for (m, s) in k.maps().zip(strips) {
-        assert!(s.fits(&m.program), "{}", s.name());
+        assert!(s.fits(&m.program), "{}", m.program.name);
     }
     for code in [Code::Emitted(strips), Code::Tile] {
         for threads in [1, 2] {

@@ -7,7 +7,7 @@
 //!
 //! Invariants: an instruction never writes a register that it reads; an output that the program updates is read in
 //! place, and written by the last store of a tile; values of splats and constants live in
-//! registers of their own, filled once a call; registers never leave the call.
+//! registers of their own, filled once a call (once a row where they differ); registers never leave the call.
 
 mod instructions;
 #[cfg(test)]

@@ -28,15 +28,12 @@ impl<'a> Binder<'a> {
             None => {
                 let lowered = match emitted {
                     Some((lowered, _)) => lowered.clone(),
-                    None => {
-                        let interior = |v| self.graph().is_interior(v);
-                        Arc::new(lower(&self.blob.module, &self.typing, unit, &interior))
-                    }
+                    None => Arc::new(lower(&self.blob.module, &self.typing, unit, &|_| false)),
                 };
                 let lacking = if emitted.is_some() {
                     format!("the {} instruction set", isa())
                 } else if self.instance.is_some() {
-                    format!("more than {MAX_OPERANDS} operands")
+                    format!("more than {MAX_STRIP_OPERANDS} operands")
                 } else {
                     let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
                     format!("inputs of {}", dtypes.join(", "))
@@ -95,7 +92,8 @@ impl<'a> Binder<'a> {
                     "a single node does not fit its own space: {reason}; this is a bug, please report it"
                 ))
             })?;
-            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| self.is_wide(v));
+            let wide = &self.wide;
+            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v));
             self.kernel(&single, &space, Arc::new(lowered), None)?;
         }
         Ok(())

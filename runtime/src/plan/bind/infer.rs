@@ -27,7 +27,8 @@ pub(crate) fn host_error(op: &'static str, message: String) -> Error {
         .into()
 }
 
-/// The scalars of the key, and those of a call whose types the build did not know, if there are any.
+/// The scalars of the key, and those of a call whose types the build did not know, if one is not the float that it took
+/// them for.
 pub(super) fn told(
     module: &GraphModule,
     scalars: &[Option<Host>],
@@ -35,7 +36,8 @@ pub(super) fn told(
 ) -> Option<Vec<Option<Host>>> {
     let call = call?;
     let open = |s: &ScalarInput| s.ty == HostType::Number;
-    module.scalars.iter().any(open).then(|| {
+    let other = |(s, v): (&ScalarInput, &Host)| open(s) && !matches!(v, Host::Float(_));
+    module.scalars.iter().zip(call).any(other).then(|| {
         let each = module.scalars.iter().zip(scalars).zip(call);
         each.map(|((s, key), value)| if open(s) { Some(*value) } else { *key })
             .collect()

@@ -29,7 +29,7 @@ use tensorplay_graph::{
     NodeKind, Op, OpError, OpErrorKind, Scalar, ScalarInput, TensorType, TypeError, TypeInterpreter, Value,
 };
 use tensorplay_stax::blob::{Blob, Instance};
-use tensorplay_stax::kernel::{MAX_OPERANDS, Space};
+use tensorplay_stax::kernel::{MAX_STRIP_OPERANDS, Space};
 use tensorplay_stax::lower::{Lowered, lower};
 use tensorplay_stax::schedule::{Member, Unit, UnitKind};
 use tensorplay_stax::typing::Typing;
@@ -174,14 +174,13 @@ impl<'a> Binder<'a> {
         self.host(arg).and_then(Host::as_scalar).unwrap_or(Scalar::Int(0))
     }
 
-    /// Whether a half-precision value is kept in f32.
-    fn is_wide(&self, v: Value) -> bool {
-        self.wide.contains(&v) || self.graph().is_interior(v)
-    }
-
     fn stored(&self, v: Value) -> DType {
         let d = self.typing.dtype(v);
-        if self.is_wide(v) { d.compute() } else { d }
+        if self.wide.contains(&v) || self.graph().is_interior(v) {
+            d.compute()
+        } else {
+            d
+        }
     }
 
     /// The place of a value; inputs are placed on first use.
