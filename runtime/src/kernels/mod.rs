@@ -10,6 +10,7 @@
 pub(crate) mod arena;
 pub mod gemm;
 pub mod nest;
+pub(crate) mod op;
 pub mod par;
 pub(crate) mod reduce;
 pub mod strip;
