@@ -13,5 +13,8 @@ pub use tensorplay_runtime::private as __private;
 /// What most programs need: `use tensorplay::prelude::*`.
 pub mod prelude {
     pub use tensorplay_runtime::graph_api::Run as _;
-    pub use tensorplay_runtime::{DType, Device, Element, Tensor};
+    pub use tensorplay_runtime::{
+        AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, DType, Device, Element,
+        Interpolate, PadMode, PoolOptions, Tensor,
+    };
 }

@@ -1,7 +1,8 @@
 //! `Kind`: what a local or an expression is, as far as tokens tell.
 
 use proc_macro2::TokenStream;
-use tensorplay_graph::{Expr, NodeId, Value};
+use tensorplay_graph::op::options::OptionsRow;
+use tensorplay_graph::{Arg, Expr, NodeId, Value};
 
 /// What an expression is.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub enum Kind {
     List(Vec<Kind>),
     /// The results of `chunk` and `split`.
     Pieces(Pieces),
+    /// The settings of an operation, as the list that its row describes.
+    Options(&'static OptionsRow, Vec<Arg>),
     /// `Some(..)`.
     Some(Box<Kind>),
     /// `None`.
@@ -63,6 +66,7 @@ impl Kind {
             Kind::List(l) if l.is_empty() => "`()`",
             Kind::List(_) => "a tuple or array",
             Kind::Pieces(_) => "a list of tensors",
+            Kind::Options(..) => "the options of an operation",
             Kind::Some(_) | Kind::None => "an `Option`",
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",

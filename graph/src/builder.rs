@@ -112,6 +112,7 @@ pub(crate) fn infer_types(
     if types.is_empty() {
         types = match row.results {
             Results::One => vec![TensorType::default()],
+            Results::Indexed => vec![TensorType::default(); 2],
             Results::List => vec![piece_type(args); wanted],
         };
     }

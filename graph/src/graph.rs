@@ -214,7 +214,7 @@ impl Graph {
     }
 
     /// The node whose elements a value shows, through any views.
-    fn source(&self, v: Value) -> NodeId {
+    pub fn source(&self, v: Value) -> NodeId {
         let mut at = v.node;
         while let NodeKind::Call(op, args) = &self.node(at).kind
             && let (Lowering::View, Some(Arg::Value(of))) = (op.row().lowering, args.first())

@@ -89,7 +89,7 @@ pub trait Transformer {
 pub fn copy_call(b: &mut Builder, node: &Node, op: Op, args: Vec<Arg>) -> Result<Vec<Value>, OpError> {
     match op.row().results {
         Results::One => Ok(vec![b.call(op, args)?]),
-        Results::List => b.call_list(op, args, node.types.len()),
+        Results::Indexed | Results::List => b.call_list(op, args, node.types.len()),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use tensorplay_graph::op::options::Form;
 use tensorplay_graph::op::row::{Lowering, ParamKind};
 use tensorplay_graph::passes::{PassManager, decompose};
 use tensorplay_graph::{
-    Arg, Builder, DType, EvalArg, EvalError, GraphModule, Host, Interpreter, Meta, Node, NodeId, Op, OpError,
+    Arg, Builder, DType, EvalArg, EvalError, Expr, GraphModule, Host, Interpreter, Meta, Node, NodeId, Op, OpError,
     TensorType, Transformer, TypeError, TypeInterpreter, Value, copy_call,
 };
 
@@ -304,10 +305,23 @@ fn errors_inside_an_expansion_name_the_composite() {
             let floats = [0.0, 0.5, 1.0, 2.0, 3.0, f64::INFINITY, f64::NAN];
             let mut any = |i: usize, kind: ParamKind| match kind {
                 ParamKind::OptTensor if next(2) == 0 => Arg::None,
-                ParamKind::Tensor | ParamKind::OptTensor => Arg::Value(inputs[i]),
+                ParamKind::Tensor | ParamKind::Index | ParamKind::OptTensor => Arg::Value(inputs[i]),
+                ParamKind::Flag => Arg::Host(Expr::Literal(Host::Bool(next(2) == 0))),
+                ParamKind::Options(o) => match o.form {
+                    Form::Struct(_) => {
+                        let mut list = o.initial(&[Expr::int(2)]);
+                        for a in list.iter_mut().filter(|a| matches!(a, Arg::Host(_))) {
+                            if next(2) == 0 {
+                                *a = Arg::int(ints[next(11)]);
+                            }
+                        }
+                        Arg::List(list)
+                    }
+                    Form::Enum(_) => Arg::List(vec![Arg::int(next(3) as i64), Arg::float(0.5)]),
+                },
                 ParamKind::Operand if next(2) == 0 => Arg::Value(inputs[i]),
                 ParamKind::Tensors => Arg::List(inputs.iter().map(|v| Arg::Value(*v)).collect()),
-                ParamKind::Dims | ParamKind::Shape => {
+                ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => {
                     let n = next(3);
                     Arg::ints((0..n).map(|_| ints[next(11)]))
                 }

@@ -11,6 +11,7 @@ pub mod kernels;
 pub mod lane;
 pub mod layout;
 mod ops;
+pub mod options;
 mod plan;
 #[doc(hidden)]
 pub mod private;
@@ -27,6 +28,10 @@ pub use error::{Error, Result};
 pub use grad_mode::{is_grad_enabled, no_grad};
 #[doc(hidden)]
 pub use private as __private;
+pub use options::{
+    AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, Interpolate, PadMode, Pair,
+    PoolOptions,
+};
 pub use random::manual_seed;
 pub use shape::{Dim, Dims, Shape};
 pub use tensor::operators::{IntoOperand, Operand};

@@ -33,8 +33,10 @@ pub enum UnitKind {
     View,
     /// A matrix product.
     Contract,
-    /// Rearranged elements.
+    /// Joined elements: copies.
     Copy,
+    /// A runtime kernel that the operation's row names.
+    Op,
     /// A tensor from host values.
     Create,
 }
@@ -107,6 +109,7 @@ fn unit_kind(op: Op) -> UnitKind {
         Lowering::View => UnitKind::View,
         Lowering::Contract => UnitKind::Contract,
         Lowering::Copy => UnitKind::Copy,
+        Lowering::Op => UnitKind::Op,
         Lowering::Create => UnitKind::Create,
     }
 }

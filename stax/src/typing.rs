@@ -1,6 +1,6 @@
 //! Concrete dtypes: every value of a graph, once the dtypes of its inputs are decided.
 
-use tensorplay_graph::op::row::{ArgType, Call, Signature};
+use tensorplay_graph::op::row::{ArgType, Call, ParamKind, Signature};
 use tensorplay_graph::{
     Arg, Code, DType, Env, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
     TensorType, TransformError, Value,
@@ -40,7 +40,9 @@ impl Typing {
                 NodeKind::Call(op, args) => {
                     let Signature { compute, result } = t.signature(module, *op, args).map_err(at)?;
                     let result = result.ok_or_else(|| at(open(*op)))?;
-                    t.dtypes.push(vec![result; node.types.len().max(1)]);
+                    let row = op.row();
+                    let each = (0..node.types.len().max(1)).map(|i| row.result_dtype(i, Some(result)).unwrap_or(result));
+                    t.dtypes.push(each.collect());
                     t.signatures.push(Some((compute.unwrap_or(result), result)));
                 }
             }
@@ -50,7 +52,7 @@ impl Typing {
 
     fn signature(&self, module: &GraphModule, op: Op, args: &[Arg]) -> Result<Signature, OpError> {
         let args: Vec<ArgType> = args.iter().map(|a| self.arg(a)).collect();
-        (op.row().dtype)(&Call {
+        op.row().signature(&Call {
             op,
             args: &args,
             symbols: &module.symbols,
@@ -140,12 +142,26 @@ pub fn input_dtypes(module: &GraphModule) -> Vec<Option<DType>> {
         .iter()
         .map(|&id| graph.node(id).types.first().and_then(|t| t.dtype))
         .collect();
+    // through views, whose elements are those of their operand
+    let input = |v: Value| match graph.node(graph.source(v)).kind {
+        NodeKind::Input(i) => Some(i as usize),
+        NodeKind::Call(..) => None,
+    };
     for node in &graph.nodes {
-        if let NodeKind::Call(Op::WhereCond, args) = &node.kind
-            && let Arg::Value(v) = &args[0]
-            && let NodeKind::Input(i) = graph.node(v.node).kind
-        {
-            dtypes[i as usize].get_or_insert(DType::Bool);
+        let NodeKind::Call(op, args) = &node.kind else {
+            continue;
+        };
+        for (k, (arg, param)) in args.iter().zip(op.row().params).enumerate() {
+            let forced = match (op, k, param.kind) {
+                (Op::WhereCond, 0, _) => DType::Bool,
+                (Op::OneHot, 0, _) | (_, _, ParamKind::Index) => DType::I64,
+                _ => continue,
+            };
+            if let Arg::Value(v) = arg
+                && let Some(i) = input(*v)
+            {
+                dtypes[i].get_or_insert(forced);
+            }
         }
     }
     dtypes

@@ -11,7 +11,7 @@ impl Walk {
     /// Converts an argument; `None` if it is unknown or was reported.
     pub(super) fn argument(&mut self, p: &ParamRow, kind: Kind, at: &TokenStream) -> Option<Arg> {
         match p.kind {
-            ParamKind::Tensor => self.as_tensor(kind, at).map(Arg::Value),
+            ParamKind::Tensor | ParamKind::Index => self.as_tensor(kind, at).map(Arg::Value),
             ParamKind::OptTensor => match kind {
                 Kind::None => Some(Arg::None),
                 Kind::Some(inner) => self.as_tensor(*inner, at).map(Arg::Value),
@@ -30,7 +30,9 @@ impl Walk {
             ParamKind::Float => self.as_host(kind, at, HostType::FloatLiteral).map(Arg::Host),
             ParamKind::Int | ParamKind::Dim => self.as_host(kind, at, HostType::IntLiteral).map(Arg::Host),
             ParamKind::DType => self.as_host(kind, at, HostType::DType).map(Arg::Host),
-            ParamKind::Dims | ParamKind::Shape => self.integers(kind, at, p),
+            ParamKind::Flag => self.as_host(kind, at, HostType::Bool).map(Arg::Host),
+            ParamKind::Options(options) => self.options_argument(options, kind, at),
+            ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => self.integers(kind, at, p),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::nearest::nearest;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::{Expr, ExprCall, ExprMethodCall, Path};
+use tensorplay_graph::op::options::OptionsRow;
 use tensorplay_graph::op::row::{ParamKind, ParamRow, Results};
 use tensorplay_graph::{self as graph, Arg, HostType, Op, Value};
 
@@ -78,6 +79,7 @@ impl Walk {
                 "clone" | "to_vec" | "as_slice" if m.args.is_empty() => Kind::Pieces(p),
                 _ => self.refuse_method(m, "a list of tensors"),
             },
+            Kind::Options(options, list) => self.set_option(options, list, m),
             other @ (Kind::Some(_) | Kind::None | Kind::Try(_)) => self.refuse_method(m, other.describe()),
         }
     }
@@ -161,7 +163,7 @@ impl Walk {
                 }
             }
             _ => {
-                // the options of an operation to come are not worth errors of their own
+                // the arguments of an operation to come are not worth errors of their own
                 if !LATER.contains(&name.as_str()) {
                     for a in &m.args {
                         self.expr(a);
@@ -214,6 +216,13 @@ impl Walk {
         };
         let kind = match row.results {
             Results::One => self.call(called.op, args, &parts, called.whole, called.name.span()),
+            Results::Indexed => match self.call(called.op, args, &parts, called.whole, called.name.span()) {
+                Kind::Tensor(v) => {
+                    let indices = Value { index: 1, ..v };
+                    Kind::List(vec![Kind::Tensor(v), Kind::Tensor(indices)])
+                }
+                kind => kind,
+            },
             Results::List => self.list(called.op, args, &parts, called.whole, called.name.span()),
         };
         match kind {
@@ -269,6 +278,7 @@ impl Walk {
                 Kind::unit()
             }
             (Some("Tensor"), _, _) => self.tensor_function(c, name, &args),
+            (Some(ty), _, _) if OptionsRow::from_name(ty).is_some() => self.options_function(c, ty, name, &args),
             (Some(ty), "from", [e]) if HostType::from_name(ty).is_some() => {
                 let at = tokens(*e);
                 let kind = self.expr(e);
@@ -363,44 +373,8 @@ fn unknown_method(name: &Ident) -> Diagnostic {
 
 /// Methods of the public surface that have no row yet: they are no spelling mistakes.
 const LATER: &[&str] = &[
-    "cumsum",
-    "cumprod",
-    "conv1d",
-    "conv2d",
-    "conv_transpose2d",
-    "max_pool1d",
-    "max_pool2d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "adaptive_avg_pool2d",
-    "batch_norm",
     "batch_norm_train",
-    "group_norm",
-    "scaled_dot_product_attention",
-    "flip",
-    "roll",
-    "repeat",
-    "tril",
-    "triu",
-    "pad",
-    "index_select",
-    "gather",
-    "scatter",
-    "scatter_add",
-    "index_add",
-    "slice_scatter",
-    "embedding",
-    "one_hot",
-    "topk",
-    "sort",
     "to_device",
-    "interpolate",
-    "cross_entropy",
-    "nll_loss",
-    "mse_loss",
-    "l1_loss",
-    "binary_cross_entropy_with_logits",
-    "dropout",
     "device",
     "is_contiguous",
     "requires_grad",
@@ -424,7 +398,7 @@ fn count(n: usize) -> String {
 fn signature(params: &[ParamRow]) -> String {
     let one = |p: &ParamRow| {
         let ty = match p.kind {
-            ParamKind::Tensor => "&Tensor",
+            ParamKind::Tensor | ParamKind::Index => "&Tensor",
             ParamKind::OptTensor => "Option<&Tensor>",
             ParamKind::Tensors => "&[Tensor]",
             ParamKind::Operand => "tensor or scalar",
@@ -433,6 +407,9 @@ fn signature(params: &[ParamRow]) -> String {
             ParamKind::Int => "integer",
             ParamKind::Dim => "dim",
             ParamKind::Dims => "dims",
+            ParamKind::Ints => "integers",
+            ParamKind::Flag => "bool",
+            ParamKind::Options(o) => o.name,
             ParamKind::Shape => "shape",
             ParamKind::DType => "DType",
         };

@@ -103,6 +103,7 @@ impl Walk {
             Expr::Break(b) => self.skip(e, b.break_token.to_token_stream(), "`break`"),
             Expr::Continue(c) => self.skip(e, c.continue_token.to_token_stream(), "`continue`"),
             Expr::Range(_) => self.skip(e, e.to_token_stream(), "a range"),
+            Expr::Struct(s) if self.is_variant(&s.path) => self.variant_struct(s),
             Expr::Struct(s) => self.skip(e, s.path.to_token_stream(), "a struct literal"),
             Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
             other => self.skip(e, other.to_token_stream(), "this expression"),
@@ -166,6 +167,9 @@ impl Walk {
                         )
                     }
                 };
+            }
+            if self.is_variant(&p.path) {
+                return self.variant(&p.path, None);
             }
             if let Some(v) = infinity(&p.path) {
                 return Kind::Host(v);

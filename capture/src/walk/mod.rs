@@ -6,6 +6,7 @@ mod call;
 mod expression;
 mod host;
 mod operator;
+mod options;
 mod pattern;
 mod statement;
 

@@ -60,7 +60,7 @@ fn macros_and_calls(x: &Tensor) -> Tensor {
 #[compile]
 fn methods(x: &Tensor) -> Tensor {
     let a = x.gelo();
-    let b = x.conv2d(x, None, Conv2dOptions::default());
+    let b = x.strides();
     let c = x.to_vec::<f32>();
     let d = x.relu(1);
     let e = x.clamp(0.0);
@@ -217,4 +217,27 @@ impl Net {
         let k = self;
         x + k
     }
+}
+
+#[compile]
+fn options(x: &Tensor) -> Tensor {
+    let a = x.conv2d(x, None, PoolOptions::new(3));
+    let b = x.conv2d(x, None, Conv2dOptions::default().strides(2));
+    let c = x.conv2d(x, None, Conv2dOptions::default().stride((1, 2, 3)));
+    let d = x.conv2d(x, None, Conv2dOptions::new(3));
+    let e = x.pad(&[1, 1], PadMode::Mirror);
+    let f = x.pad(&[1, 1], PadMode::Constant);
+    let g = x.interpolate((2, 2), Interpolate::Bilinear(true));
+    let h = x.max_pool2d(OPTIONS);
+    let i = x.max_pool2d(PoolOptions::new(3).kernel(2));
+    x.sort(0, true)
+}
+
+#[compile(spec(x = f32[N, 3, 8, 8], w = f32[4, 2, 3, 3]))]
+fn convolutions(x: &Tensor, w: &Tensor) -> Tensor {
+    let a = x.conv2d(w, None, Conv2dOptions::default());
+    let b = x.max_pool2d(PoolOptions::new(9));
+    let c = x.avg_pool2d(PoolOptions::new(2).padding(2));
+    let d = x.gather(w, 0);
+    x.batch_norm(w, w, None, None, 1e-5)
 }

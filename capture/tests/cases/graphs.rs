@@ -178,3 +178,20 @@ impl Net {
         x * Self::FACTOR
     }
 }
+
+#[compile(spec(x = f32[N, 3, 32, 32], w = f32[8, 3, 3, 3]))]
+fn options(x: &Tensor, w: &Tensor, pad: usize) -> Tensor {
+    let one = Conv2dOptions::default().stride(2);
+    let h = x.conv2d(w, None, one.padding((pad, 1)));
+    let h = h.pad(&[1, 1, 0, 0], PadMode::Constant(0.5)).pad(&[1, 0], PadMode::Reflect);
+    let h = h.max_pool2d(PoolOptions::new(3).stride(2).padding(1)).avg_pool2d(PoolOptions::new((2, 1)));
+    h.interpolate((7, 5), Interpolate::Bilinear { align_corners: false })
+}
+
+#[compile]
+fn indexed(x: &Tensor, q: &Tensor, down: bool) -> (Tensor, Tensor, Tensor) {
+    let (values, indices) = x.topk(3, -1);
+    let sorted = x.sort(0, down);
+    let a = q.scaled_dot_product_attention(q, q, None, AttentionOptions::default().causal(true).scale(0.5));
+    (values, indices, sorted.0.gather(&sorted.1, 0) + a)
+}

@@ -351,3 +351,49 @@ pub fn given_float(c: &Call<'_>) -> Rule {
     }
     Ok(s)
 }
+
+/// All tensors have one dtype.
+pub fn agreeing(c: &Call<'_>) -> Rule {
+    agree(c)?;
+    same(c)
+}
+
+/// Floats of one dtype.
+pub fn convolve(c: &Call<'_>) -> Rule {
+    normalise(c)
+}
+
+/// Queries, keys and values are floats of one dtype; the mask is of it too, or bool.
+pub fn attention(c: &Call<'_>) -> Rule {
+    let bool_mask = matches!(c.args.get(3), Some(ArgType::Tensor(t)) if t.dtype == Some(DType::Bool));
+    let args = if bool_mask { &c.args[..3] } else { c.args };
+    normalise(&Call { args, ..*c })
+}
+
+/// What is indexed and what is put there have one dtype.
+pub fn index(c: &Call<'_>) -> Rule {
+    let row = c.op.row();
+    let others = c.args.iter().zip(row.params).map(|(a, p)| match p.kind {
+        super::row::ParamKind::Index => ArgType::None,
+        _ => a.clone(),
+    });
+    let args: Vec<ArgType> = others.collect();
+    agreeing(&Call { args: &args, ..*c })
+}
+
+/// Integers, i64 out.
+pub fn one_hot(c: &Call<'_>) -> Rule {
+    if let Some(d) = first(c).filter(|d| !d.is_int()) {
+        return Err(refuse(c, d, 0, "integers", "convert with to_dtype(DType::I64) first"));
+    }
+    Ok(Signature {
+        compute: first(c),
+        result: Some(DType::I64),
+    })
+}
+
+/// Floats where values are blended; any dtype where they are taken as they are.
+pub fn resample(c: &Call<'_>) -> Rule {
+    let nearest = matches!(c.args.get(2), Some(ArgType::List(l)) if l.first() == Some(&ArgType::Host(Some(Host::Int(0)))));
+    if nearest { same(c) } else { float_strict(c) }
+}

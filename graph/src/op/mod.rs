@@ -2,6 +2,7 @@
 
 mod decompose;
 pub mod dtype;
+pub mod options;
 pub mod row;
 pub mod shape;
 mod table;

@@ -1,6 +1,7 @@
 //! `Row`: one line of the op table, as data.
 
-use super::{decompose, dtype, shape};
+use super::options::OptionsRow;
+use super::{decompose, dtype, options, shape};
 use crate::error::{Code, OpErrorKind, count};
 use crate::op::Op;
 use crate::{Arg, Builder, DType, Host, HostType, OpError, Shape, Symbol, TensorType, Value};
@@ -10,6 +11,8 @@ use crate::{Arg, Builder, DType, Host, HostType, OpError, Shape, Symbol, TensorT
 pub enum ParamKind {
     /// A tensor.
     Tensor,
+    /// A tensor of integers: indices.
+    Index,
     /// A tensor or nothing.
     OptTensor,
     /// A list of tensors.
@@ -26,10 +29,16 @@ pub enum ParamKind {
     Dim,
     /// Several axes.
     Dims,
+    /// Several integers.
+    Ints,
     /// Sizes, or a tensor whose sizes are meant: they may be more or fewer in each call.
     Shape,
     /// An element type.
     DType,
+    /// A flag.
+    Flag,
+    /// A struct of settings or an enum, flattened.
+    Options(&'static OptionsRow),
 }
 
 impl ParamKind {
@@ -37,6 +46,7 @@ impl ParamKind {
     pub const fn takes(self) -> &'static str {
         match self {
             ParamKind::Tensor => "a tensor",
+            ParamKind::Index => "a tensor of integers",
             ParamKind::OptTensor => "a tensor or none",
             ParamKind::Tensors => "a list of tensors",
             ParamKind::Operand => "a tensor or a scalar",
@@ -45,8 +55,11 @@ impl ParamKind {
             ParamKind::Int => "an integer",
             ParamKind::Dim => "a dim",
             ParamKind::Dims => "a list of dims",
+            ParamKind::Ints => "a list of integers",
             ParamKind::Shape => "a list of sizes",
             ParamKind::DType => "a dtype",
+            ParamKind::Flag => "a bool",
+            ParamKind::Options(o) => o.name,
         }
     }
 
@@ -58,7 +71,15 @@ impl ParamKind {
             (_, Arg::Value(_)) => self.takes_tensor(),
             (_, Arg::None) => self == ParamKind::OptTensor,
             (ParamKind::Tensors, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Value(_))),
-            (ParamKind::Dims | ParamKind::Shape, Arg::List(l)) => {
+            (ParamKind::Options(o), Arg::List(l)) => {
+                l.len() == o.len()
+                    && l.iter().enumerate().all(|(i, a)| match a {
+                        Arg::Host(e) => o.accepts(i, Some(e.host_type())),
+                        Arg::None => o.accepts(i, None),
+                        _ => false,
+                    })
+            }
+            (ParamKind::Dims | ParamKind::Ints | ParamKind::Shape, Arg::List(l)) => {
                 l.iter().all(|a| matches!(a, Arg::Host(e) if host(e.host_type())))
             }
             (_, Arg::List(_)) => false,
@@ -70,9 +91,18 @@ impl ParamKind {
         match self {
             ParamKind::Operand | ParamKind::Scalar => t != HostType::DType,
             ParamKind::Float => !matches!(t, HostType::DType | HostType::Bool),
-            ParamKind::Int | ParamKind::Dim | ParamKind::Dims | ParamKind::Shape => t.is_int(),
+            ParamKind::Int
+            | ParamKind::Dim
+            | ParamKind::Dims
+            | ParamKind::Ints
+            | ParamKind::Shape => t.is_int(),
             ParamKind::DType => t == HostType::DType,
-            ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Tensors => false,
+            ParamKind::Flag => t == HostType::Bool,
+            ParamKind::Tensor
+            | ParamKind::Index
+            | ParamKind::OptTensor
+            | ParamKind::Tensors
+            | ParamKind::Options(_) => false,
         }
     }
 
@@ -84,7 +114,11 @@ impl ParamKind {
             ArgType::Symbol(_) => self.accepts_host(HostType::Usize),
             ArgType::Host(None) => !matches!(
                 self,
-                ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Tensors
+                ParamKind::Tensor
+                    | ParamKind::Index
+                    | ParamKind::OptTensor
+                    | ParamKind::Tensors
+                    | ParamKind::Options(_)
             ),
             ArgType::Tensor(_) | ArgType::List(_) | ArgType::None => false,
         };
@@ -93,7 +127,8 @@ impl ParamKind {
             (_, ArgType::Tensor(_)) => self.takes_tensor(),
             (_, ArgType::None) => self == ParamKind::OptTensor,
             (ParamKind::Tensors, ArgType::List(l)) => l.iter().all(|a| matches!(a, ArgType::Tensor(_))),
-            (ParamKind::Dims | ParamKind::Shape, ArgType::List(l)) => l.iter().all(host),
+            (ParamKind::Options(o), ArgType::List(l)) => l.len() == o.len(),
+            (ParamKind::Dims | ParamKind::Ints | ParamKind::Shape, ArgType::List(l)) => l.iter().all(host),
             (_, a) => host(a),
         }
     }
@@ -101,7 +136,7 @@ impl ParamKind {
     const fn takes_tensor(self) -> bool {
         matches!(
             self,
-            ParamKind::Tensor | ParamKind::OptTensor | ParamKind::Operand
+            ParamKind::Tensor | ParamKind::Index | ParamKind::OptTensor | ParamKind::Operand
         )
     }
 }
@@ -120,6 +155,8 @@ pub struct ParamRow {
 pub enum Results {
     /// One tensor.
     One,
+    /// A tensor, and indices (i64) of the same shape.
+    Indexed,
     /// As many as the shape rule yields.
     List,
 }
@@ -177,6 +214,8 @@ pub enum Lowering {
     Copy,
     /// A matrix product.
     Contract,
+    /// A runtime kernel of its own.
+    Op,
     /// A tensor made from host values.
     Create,
     /// Expanded into other rows.
@@ -306,11 +345,41 @@ impl Row {
     /// A broken shape or dtype rule.
     pub fn infer(&self, call: &Call<'_>) -> Result<Vec<TensorType>, OpError> {
         self.check_arguments(call.args)?;
-        let dtype = (self.dtype)(call)?.result;
+        let dtype = self.signature(call)?.result;
         Ok((self.shape)(call)?
             .into_iter()
-            .map(|shape| TensorType { dtype, shape })
+            .enumerate()
+            .map(|(i, shape)| TensorType {
+                dtype: self.result_dtype(i, dtype),
+                shape,
+            })
             .collect())
+    }
+
+    /// The dtypes of a call: indices are integers, and the dtype rule.
+    ///
+    /// # Errors
+    /// A broken rule.
+    pub fn signature(&self, call: &Call<'_>) -> Result<Signature, OpError> {
+        for (i, (arg, p)) in call.args.iter().zip(self.params).enumerate() {
+            if let (ParamKind::Index, ArgType::Tensor(t)) = (p.kind, arg)
+                && let Some(d) = t.dtype.filter(|d| !d.is_int())
+            {
+                let message = format!("`{}` takes integers, got {d}", p.name);
+                return Err(OpError::new(Code::DTYPE, OpErrorKind::DType, self.name, message)
+                    .help("convert it with to_dtype(DType::I64)")
+                    .at([i]));
+            }
+        }
+        (self.dtype)(call)
+    }
+
+    /// The dtype of a result, where `first` is that of the first.
+    pub fn result_dtype(&self, index: usize, first: Option<DType>) -> Option<DType> {
+        match (self.results, index) {
+            (Results::Indexed, 1) => Some(DType::I64),
+            _ => first,
+        }
     }
 }
 
@@ -412,6 +481,9 @@ macro_rules! lowering {
     (contract) => {
         Lowering::Contract
     };
+    (op) => {
+        Lowering::Op
+    };
     (create) => {
         Lowering::Create
     };
@@ -419,6 +491,9 @@ macro_rules! lowering {
 macro_rules! kind {
     (tensor) => {
         ParamKind::Tensor
+    };
+    (index) => {
+        ParamKind::Index
     };
     (opt_tensor) => {
         ParamKind::OptTensor
@@ -444,16 +519,46 @@ macro_rules! kind {
     (dims) => {
         ParamKind::Dims
     };
+    (ints) => {
+        ParamKind::Ints
+    };
     (shape) => {
         ParamKind::Shape
     };
     (dtype) => {
         ParamKind::DType
     };
+    (flag) => {
+        ParamKind::Flag
+    };
+    (conv1d_options) => {
+        ParamKind::Options(&options::CONV1D)
+    };
+    (conv2d_options) => {
+        ParamKind::Options(&options::CONV2D)
+    };
+    (conv_transpose2d_options) => {
+        ParamKind::Options(&options::CONV_TRANSPOSE2D)
+    };
+    (pool_options) => {
+        ParamKind::Options(&options::POOL)
+    };
+    (attention_options) => {
+        ParamKind::Options(&options::ATTENTION)
+    };
+    (pad_mode) => {
+        ParamKind::Options(&options::PAD_MODE)
+    };
+    (interpolate) => {
+        ParamKind::Options(&options::INTERPOLATE)
+    };
 }
 macro_rules! results {
     (one) => {
         Results::One
+    };
+    (indexed) => {
+        Results::Indexed
     };
     (list) => {
         Results::List
@@ -488,7 +593,7 @@ impl Op {
 
     /// Whether the operation draws random numbers: it is never merged, moved or left out.
     pub const fn is_random(self) -> bool {
-        matches!(self, Op::Rand | Op::Randn)
+        matches!(self, Op::Rand | Op::Randn | Op::Dropout)
     }
 
     /// The operation of that method name.

@@ -6,12 +6,13 @@
 //! A row reads: documentation, variant, method, fallible twin, parameters with their kinds, then
 //! `=> results, shape rule, dtype rule, lowering`.
 //!
-//! Parameter kinds: `tensor`, `opt_tensor`, `tensors` (a slice), `operand` (tensor or scalar), `scalar`,
+//! Parameter kinds: `tensor`, `index` (a tensor of integers), `opt_tensor`, `tensors` (a slice), `operand` (tensor or scalar), `scalar`,
 //! `float`, `int` (a size, index or count), `dim` (negative counts from the end), `dims`, `shape`
-//! (one -1 is inferred; a tensor stands for its sizes), `dtype`. A row whose first parameter is a `tensor` is a method.
+//! (one -1 is inferred; a tensor stands for its sizes), `ints`, `dtype`, `flag` (a bool), and the options types of
+//! [`options`](crate::op::options). A row whose first parameter is a `tensor` is a method.
 //!
 //! Lowerings: `lane(class)` is a lane function, element by element; `reduce(kind)` a fold over rows;
-//! `view` changes metadata only; `copy` rearranges elements; `contract` is a matrix product; `create` makes a tensor
+//! `view` changes metadata only; `copy` joins elements by copies; `contract` is a matrix product; `op` is a runtime kernel of its own; `create` makes a tensor
 //! from host values; `composite(rule)` is expanded into other rows by `decompose::rule`.
 
 /// Calls `$callback! { rows }` with every row of the table.
@@ -267,6 +268,11 @@ macro_rules! op_table {
             Any any try_any(x: tensor, dims: dims) => one, reduce, logical, reduce(any);
             /// Whether all elements over `dims` are non-zero.
             All all try_all(x: tensor, dims: dims) => one, reduce, logical, reduce(all);
+            // scan
+            /// Sums of all elements up to each along `dim`; integers and bool give i64.
+            Cumsum cumsum try_cumsum(x: tensor, dim: dim) => one, along, sum, op;
+            /// Products of all elements up to each along `dim`; integers and bool give i64.
+            Cumprod cumprod try_cumprod(x: tensor, dim: dim) => one, along, sum, op;
             // softmax and normalisation
             /// `e^x / sum(e^x)` along `dim`.
             Softmax softmax try_softmax(x: tensor, dim: dim) => one, along, float, composite(softmax);
@@ -276,11 +282,35 @@ macro_rules! op_table {
             LayerNorm layer_norm try_layer_norm(x: tensor, trailing_dims: int, w: opt_tensor, b: opt_tensor, eps: float) => one, layer_norm, normalise, composite(layer_norm);
             /// `x / sqrt(mean(x^2) + eps) * w` over the last axis.
             RmsNorm rms_norm try_rms_norm(x: tensor, w: tensor, eps: float) => one, rms_norm, normalise, composite(rms_norm);
+            /// Normalises each channel (axis 1) by a given mean and variance, then `* w + b`.
+            BatchNorm batch_norm try_batch_norm(x: tensor, mean: tensor, var: tensor, w: opt_tensor, b: opt_tensor, eps: float) => one, batch_norm, normalise, composite(batch_norm);
+            /// Normalises over each of `groups` groups of channels (axis 1), then `* w + b` by channel.
+            GroupNorm group_norm try_group_norm(x: tensor, groups: int, w: opt_tensor, b: opt_tensor, eps: float) => one, group_norm, normalise, composite(group_norm);
             // contract
             /// Matrix product with PyTorch's rules for 1-D, 2-D and batched operands.
             Matmul matmul try_matmul(a: tensor, b: tensor) => one, matmul, contract, contract;
             /// `x @ w^T + bias` with `w: [out, in]`.
             Linear linear try_linear(x: tensor, w: tensor, bias: opt_tensor) => one, linear, contract, composite(linear);
+            /// Convolution of `[N, C, L]` with `w: [out, C / groups, K]`.
+            Conv1d conv1d try_conv1d(x: tensor, w: tensor, bias: opt_tensor, options: conv1d_options) => one, conv1d, convolve, composite(conv1d);
+            /// Convolution of `[N, C, H, W]` with `w: [out, C / groups, KH, KW]`.
+            Conv2d conv2d try_conv2d(x: tensor, w: tensor, bias: opt_tensor, options: conv2d_options) => one, conv2d, convolve, op;
+            /// Transposed convolution of `[N, C, H, W]` with `w: [C, out / groups, KH, KW]`.
+            ConvTranspose2d conv_transpose2d try_conv_transpose2d(x: tensor, w: tensor, bias: opt_tensor, options: conv_transpose2d_options) => one, conv_transpose2d, convolve, op;
+            // pool
+            /// Largest value of each window over the last axis; NaN wins.
+            MaxPool1d max_pool1d try_max_pool1d(x: tensor, options: pool_options) => one, pool1d, numeric, composite(pool1d);
+            /// Largest value of each window over the last two axes; NaN wins.
+            MaxPool2d max_pool2d try_max_pool2d(x: tensor, options: pool_options) => one, pool2d, numeric, op;
+            /// Mean of each window over the last axis; padding counts.
+            AvgPool1d avg_pool1d try_avg_pool1d(x: tensor, options: pool_options) => one, pool1d, float_strict, composite(pool1d);
+            /// Mean of each window over the last two axes; padding counts.
+            AvgPool2d avg_pool2d try_avg_pool2d(x: tensor, options: pool_options) => one, pool2d, float_strict, op;
+            /// Means over windows that are chosen so that the last two axes get `size`.
+            AdaptiveAvgPool2d adaptive_avg_pool2d try_adaptive_avg_pool2d(x: tensor, size: shape) => one, adaptive_pool2d, float_strict, op;
+            // attention
+            /// `softmax(q @ k^T * scale + mask) @ v` over the last two axes; a bool mask keeps where it is true.
+            ScaledDotProductAttention scaled_dot_product_attention try_scaled_dot_product_attention(q: tensor, k: tensor, v: tensor, mask: opt_tensor, options: attention_options) => one, attention, attention, op;
             // view
             /// The same elements in another shape; copies when it must.
             Reshape reshape try_reshape(x: tensor, shape: shape) => one, reshape, same, view;
@@ -288,6 +318,8 @@ macro_rules! op_table {
             Flatten flatten try_flatten(x: tensor, from: dim, to: dim) => one, flatten, same, view;
             /// One axis with all elements.
             FlattenAll flatten_all try_flatten_all(x: tensor) => one, flatten_all, same, view;
+            #[doc(hidden)]
+            ChannelsOf channels_of try_channels_of(x: tensor, shape: shape) => one, channels_of, same, view;
             /// Swaps two axes.
             Transpose transpose try_transpose(x: tensor, d0: dim, d1: dim) => one, transpose, same, view;
             /// The transpose of a matrix; ranks 0 and 1 are returned as they are.
@@ -321,6 +353,56 @@ macro_rules! op_table {
             Chunk chunk try_chunk(x: tensor, n: int, dim: dim) => list, chunk, same, view;
             /// Pieces of `size` along `dim`; the last may be smaller.
             Split split try_split(x: tensor, size: int, dim: dim) => list, split, same, view;
+            /// Reverses axes.
+            Flip flip try_flip(x: tensor, dims: dims) => one, flip, same, op;
+            /// Rotates an axis by `shift` places towards its end.
+            Roll roll try_roll(x: tensor, shift: int, dim: dim) => one, roll, same, op;
+            /// Repeats the tensor `shape[i]` times along axis i; new axes come first.
+            Repeat repeat try_repeat(x: tensor, shape: shape) => one, repeat, same, op;
+            /// The lower triangle of matrices, up to diagonal `k`; zero elsewhere.
+            Tril tril try_tril(x: tensor, k: int) => one, matrices, same, op;
+            /// The upper triangle of matrices, from diagonal `k`; zero elsewhere.
+            Triu triu try_triu(x: tensor, k: int) => one, matrices, same, op;
+            /// Pads axes from the last: `[last_lo, last_hi, previous_lo, ..]`; negative numbers crop.
+            Pad pad try_pad(x: tensor, pads: ints, mode: pad_mode) => one, pad, same, op;
+            // index
+            /// The slices of axis `dim` at `idx` (one axis of integers).
+            IndexSelect index_select try_index_select(x: tensor, idx: index, dim: dim) => one, index_select, index, op;
+            /// `out[i, j] = x[idx[i, j], j]` for dim 0, and so on.
+            Gather gather try_gather(x: tensor, idx: index, dim: dim) => one, gather, index, op;
+            /// A copy of x with `out[idx[i, j], j] = src[i, j]` for dim 0; the last of several wins.
+            Scatter scatter try_scatter(x: tensor, idx: index, src: tensor, dim: dim) => one, scatter, index, op;
+            /// A copy of x with `out[idx[i, j], j] += src[i, j]` for dim 0.
+            ScatterAdd scatter_add try_scatter_add(x: tensor, idx: index, src: tensor, dim: dim) => one, scatter, index, op;
+            /// A copy of x with `out[idx[i]] += src[i]` along `dim`.
+            IndexAdd index_add try_index_add(x: tensor, idx: index, src: tensor, dim: dim) => one, index_add, index, op;
+            /// A copy of x with `src` at `start` of axis `dim`.
+            SliceScatter slice_scatter try_slice_scatter(x: tensor, dim: dim, start: int, src: tensor) => one, slice_scatter, agreeing, copy;
+            /// The rows of `table` at `idx`.
+            Embedding embedding try_embedding(table: tensor, idx: index) => one, embedding, index, op;
+            /// A new last axis that is 1 (i64) at each index and 0 elsewhere.
+            OneHot one_hot try_one_hot(x: tensor, classes: int) => one, one_hot, one_hot, op;
+            /// The `k` largest along `dim` in descending order, and their indices; NaN is the largest.
+            Topk topk try_topk(x: tensor, k: int, dim: dim) => indexed, topk, same, op;
+            /// Sorted along `dim`, and where each came from; stable, NaN is the largest.
+            Sort sort try_sort(x: tensor, dim: dim, descending: flag) => indexed, sort, same, op;
+            // resample
+            /// `[N, C, H, W]` resampled to `[N, C, size[0], size[1]]`.
+            Interpolate interpolate try_interpolate(x: tensor, size: shape, mode: interpolate) => one, interpolate, resample, op;
+            // loss
+            /// `mean(logsumexp(x) - x[target])` over all elements of an integer target; classes are axis 1.
+            CrossEntropy cross_entropy try_cross_entropy(x: tensor, target: index) => one, class_loss, float_strict, composite(cross_entropy);
+            /// `mean(-x[target])` over all elements of an integer target; classes are axis 1.
+            NllLoss nll_loss try_nll_loss(x: tensor, target: index) => one, class_loss, float_strict, composite(nll_loss);
+            /// `mean((x - target)^2)`.
+            MseLoss mse_loss try_mse_loss(x: tensor, target: tensor) => one, loss, normalise, composite(mse_loss);
+            /// `mean(|x - target|)`.
+            L1Loss l1_loss try_l1_loss(x: tensor, target: tensor) => one, loss, normalise, composite(l1_loss);
+            /// `mean(max(x, 0) - x * target + ln(1 + e^-|x|))`.
+            BinaryCrossEntropyWithLogits binary_cross_entropy_with_logits try_binary_cross_entropy_with_logits(x: tensor, target: tensor) => one, same_loss, normalise, composite(binary_cross_entropy_with_logits);
+            // random
+            /// Zero with probability `p`, and `x / (1 - p)` elsewhere, if `train`; x otherwise.
+            Dropout dropout try_dropout(x: tensor, p: float, train: flag) => one, dropout, float_strict, composite(dropout);
             // create
             /// All zeros.
             Zeros zeros try_zeros(shape: shape, dtype: dtype) => one, create, given, create;

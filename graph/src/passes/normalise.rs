@@ -24,7 +24,7 @@ pub fn run(module: &mut GraphModule) -> bool {
         let mut args = std::mem::take(args_of(&mut module.graph.nodes[i]));
         for (arg, p) in args.iter_mut().zip(op.row().params) {
             changed |= expressions(arg, &TypeEnv(&module.graph));
-            if matches!(p.kind, ParamKind::Dims | ParamKind::Shape)
+            if matches!(p.kind, ParamKind::Dims | ParamKind::Ints | ParamKind::Shape)
                 && let Arg::Host(e) = arg
             {
                 *arg = Arg::List(vec![Arg::Host(e.clone())]);

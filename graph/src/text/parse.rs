@@ -4,6 +4,8 @@
 use super::error::{ParseError, ParseErrorKind as Kind};
 use super::expr::{MAX_DEPTH, host_type};
 use super::lex::{self, Token};
+use crate::op::options::{Form, OptionsRow};
+use crate::op::row::ParamKind;
 use crate::verify::{infer_node, verify_call};
 use crate::{
     Arg, DType, Dim, GraphModule, HostType, Location, Node, NodeId, NodeKind, Op, ScalarInput, Shape, Symbol,
@@ -385,7 +387,7 @@ impl<'a> Parser<'a> {
             };
             self.next();
             self.punct("(")?;
-            NodeKind::Call(op, self.args(")")?)
+            NodeKind::Call(op, self.call_args(op)?)
         };
         let types = if self.eat(":") { Some(self.types()?) } else { None };
         let mut name = match kind {
@@ -440,6 +442,77 @@ impl<'a> Parser<'a> {
             types.push(self.ty()?);
         }
         Ok(types)
+    }
+
+    /// The arguments of an operation up to and with `)`.
+    fn call_args(&mut self, op: Op) -> Parsed<Vec<Arg>> {
+        let mut args = Vec::new();
+        while !self.is(")") {
+            let kind = op.row().params.get(args.len()).map(|p| p.kind);
+            args.push(match kind {
+                Some(ParamKind::Options(options)) => self.options(options)?,
+                _ => self.arg()?,
+            });
+            if !self.eat(",") {
+                break;
+            }
+        }
+        if !self.is(")") {
+            return Err(self.expected("`,` or `)`"));
+        }
+        self.next();
+        Ok(args)
+    }
+
+    /// `{stride=[2, 2], groups=1}` with all fields in order, or `Constant(0.5)`.
+    fn options(&mut self, options: &'static OptionsRow) -> Parsed<Arg> {
+        if !matches!(self.peek(), Token::Punct("{") | Token::Ident(_)) {
+            return self.arg();
+        }
+        let mut list = Vec::with_capacity(options.len());
+        match options.form {
+            Form::Struct(_) => {
+                self.punct("{")?;
+                for (at, field) in options.fields() {
+                    if at > 0 {
+                        self.punct(",")?;
+                    }
+                    if !self.keyword(field.name) {
+                        return Err(self.expected(&format!("`{}`", field.name)));
+                    }
+                    self.punct("=")?;
+                    if field.len == 1 {
+                        list.push(self.arg()?);
+                        continue;
+                    }
+                    self.punct("[")?;
+                    let values = self.args("]")?;
+                    if values.len() != field.len {
+                        return Err(self.expected(&format!("{} numbers for `{}`", field.len, field.name)));
+                    }
+                    list.extend(values);
+                }
+                self.punct("}")?;
+            }
+            Form::Enum(variants) => {
+                let found = variants.iter().position(|v| self.keyword(v.name));
+                let Some(at) = found else {
+                    let names: Vec<&str> = variants.iter().map(|v| v.name).collect();
+                    return Err(self.expected(&format!("one of {}", names.join(", "))));
+                };
+                list.push(Arg::int(at as i64));
+                list.push(match variants[at].value {
+                    Some(_) => {
+                        self.punct("(")?;
+                        let value = self.arg()?;
+                        self.punct(")")?;
+                        value
+                    }
+                    None => Arg::None,
+                });
+            }
+        }
+        Ok(Arg::List(list))
     }
 
     /// Arguments up to and with `close`.

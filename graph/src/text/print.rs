@@ -2,7 +2,9 @@
 
 use super::lex::{is_plain_ident, is_plain_name};
 use super::parse::range_text;
-use crate::{Arg, GraphModule, Node, NodeKind, Symbol, TensorType};
+use crate::op::options::{Form, OptionsRow};
+use crate::op::row::ParamKind;
+use crate::{Arg, GraphModule, Host, Node, NodeKind, Symbol, TensorType};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -28,9 +30,59 @@ impl fmt::Display for Node {
         match &self.kind {
             NodeKind::Input(i) => write!(f, "input {i}"),
             NodeKind::Call(op, args) => {
+                let params = op.row().params;
+                let shown = args.iter().enumerate().map(|(i, arg)| match params.get(i).map(|p| p.kind) {
+                    Some(ParamKind::Options(options)) => Shown::Options(options, arg),
+                    _ => Shown::Arg(arg),
+                });
                 write!(f, "{op}(")?;
-                commas(f, args.iter())?;
+                commas(f, shown)?;
                 f.write_str(")")
+            }
+        }
+    }
+}
+
+/// An argument as its parameter shows it.
+enum Shown<'a> {
+    Arg(&'a Arg),
+    Options(&'static OptionsRow, &'a Arg),
+}
+
+/// Prints `{stride=[2, 2], groups=1}` and `Constant(0.5)`.
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (options, list) = match self {
+            Shown::Options(o, Arg::List(l)) if l.len() == o.len() => (o, l),
+            Shown::Arg(a) | Shown::Options(_, a) => return a.fmt(f),
+        };
+        match options.form {
+            Form::Struct(_) => {
+                f.write_str("{")?;
+                for (at, field) in options.fields() {
+                    let sep = if at == 0 { "" } else { ", " };
+                    write!(f, "{sep}{}=", field.name)?;
+                    match &list[at..at + field.len] {
+                        [one] => one.fmt(f)?,
+                        several => {
+                            f.write_str("[")?;
+                            commas(f, several.iter())?;
+                            f.write_str("]")?;
+                        }
+                    }
+                }
+                f.write_str("}")
+            }
+            Form::Enum(variants) => {
+                let number = match &list[0] {
+                    Arg::Host(e) => e.literal().and_then(Host::as_int),
+                    _ => None,
+                };
+                match number.and_then(|n| variants.get(usize::try_from(n).ok()?)) {
+                    Some(v) if v.value.is_some() => write!(f, "{}({})", v.name, list[1]),
+                    Some(v) if list[1] == Arg::None => f.write_str(v.name),
+                    _ => Arg::List(list.clone()).fmt(f),
+                }
             }
         }
     }

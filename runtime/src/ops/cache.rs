@@ -1,7 +1,7 @@
 //! Plans of eager operations, kept by thread.
 
 use super::EagerArg;
-use crate::plan::Plan;
+use crate::plan::{Plan, Results};
 use crate::plan::bind::{Kernels, Meta, bind};
 use crate::{Result, Scalar, Tensor};
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ fn is_param(op: Op, i: usize) -> bool {
 }
 
 /// Runs an operation through its plan.
-pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
+pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Results> {
     let mut key = Key::new();
     key.push(op as u64);
     let mut tensors: SmallVec<[&Tensor; 4]> = SmallVec::new();
@@ -64,6 +64,19 @@ pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
                 key.extend(l.iter().map(|v| *v as u64));
             }
             EagerArg::DType(d) => key.extend([8, *d as u64]),
+            EagerArg::Options(l) => {
+                key.extend([10, l.len() as u64]);
+                for h in l {
+                    key.extend(match h {
+                        None => [0, 0],
+                        Some(Host::Int(v)) => [1, *v as u64],
+                        Some(Host::Float(v)) => [2, v.to_bits()],
+                        Some(Host::Bool(v)) => [3, u64::from(*v)],
+                        Some(Host::DType(d)) => [4, *d as u64],
+                        Some(Host::Size(_)) => [5, 0],
+                    });
+                }
+            }
             EagerArg::None => key.push(9),
         }
     }
@@ -82,10 +95,7 @@ pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
             plan
         }
     };
-    let mut results = plan.run(&tensors, &scalars)?;
-    results
-        .pop()
-        .ok_or_else(|| crate::Error::msg(format!("{op}: no result")))
+    plan.run(&tensors, &scalars)
 }
 
 fn tensor_key(t: &Tensor, key: &mut Key) {
@@ -123,11 +133,17 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
             EagerArg::Int(v) => Arg::int(*v),
             EagerArg::Ints(l) => Arg::ints(l.iter().copied()),
             EagerArg::DType(d) => Arg::dtype(*d),
+            EagerArg::Options(l) => {
+                let one = |h: &Option<Host>| h.map_or(Arg::None, |h| Arg::Host(Expr::Literal(h)));
+                Arg::List(l.iter().map(one).collect())
+            }
             EagerArg::None => Arg::None,
         });
     }
     let out = b.call(op, graph_args)?;
-    b.module.graph.outputs.push(out);
+    let results = b.module.graph.node(out.node).types.len() as u32;
+    let all = (0..results).map(|index| Value { node: out.node, index });
+    b.module.graph.outputs.extend(all);
     // the operands are what they are: nothing was promised
     b.module.specs.iter_mut().for_each(|s| *s = None);
     let blob = tensorplay_stax::analyse(&b.module).map_err(|e| match e {

@@ -1,8 +1,11 @@
 //! The public methods of `Tensor`, one pair a row of the op table: `x.exp()` panics with the documented message,
 //! `x.try_exp()` returns it.
 
-use super::{EagerArg, call, call_list};
+use super::{EagerArg, call, call_indexed, call_list};
 use crate::error::OrRaise;
+use crate::options::{
+    AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, Interpolate, PadMode, PoolOptions,
+};
 use crate::shape::{Dim, Dims, Shape};
 use crate::tensor::operators::IntoOperand;
 use crate::{DType, Result, Scalar, Tensor};
@@ -10,14 +13,8 @@ use tensorplay_graph::Op;
 
 /// Expands one row. `@p` moves one parameter at a time into the signature and the argument list.
 macro_rules! method {
-    ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident (x: tensor $(, $p:ident: $k:ident)*)) => {
-        method!(@p [$($doc)*] $op $name $twin $results [x: &self] [] [EagerArg::Tensor(self),] [] $($p: $k,)*);
-    };
-    ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident (a: tensor $(, $p:ident: $k:ident)*)) => {
-        method!(@p [$($doc)*] $op $name $twin $results [a: &self] [] [EagerArg::Tensor(self),] [] $($p: $k,)*);
-    };
-    ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident (cond: tensor $(, $p:ident: $k:ident)*)) => {
-        method!(@p [$($doc)*] $op $name $twin $results [cond: &self] [] [EagerArg::Tensor(self),] [] $($p: $k,)*);
+    ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident ($recv:ident: tensor $(, $p:ident: $k:ident)*)) => {
+        method!(@p [$($doc)*] $op $name $twin $results [$recv: &self] [] [EagerArg::Tensor(self),] [] $($p: $k,)*);
     };
     ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident ($($p:ident: $k:ident),*)) => {
         method!(@p [$($doc)*] $op $name $twin $results [] [] [] [] $($p: $k,)*);
@@ -55,6 +52,36 @@ macro_rules! method {
     (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: dtype, $($rest:tt)*) => {
         method!(@p $d $op $n $t $r $recv [$($sig)* $p: DType,] [$($arg)* EagerArg::DType($p),] [$($pass)* $p,] $($rest)*);
     };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: index, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: &Tensor,] [$($arg)* EagerArg::Tensor($p),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: ints, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: impl Dims,] [$($arg)* EagerArg::Ints($p.dims()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: flag, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: bool,] [$($arg)* EagerArg::Scalar(Scalar::Bool($p)),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: conv1d_options, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: Conv1dOptions,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: conv2d_options, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: Conv2dOptions,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: conv_transpose2d_options, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: ConvTranspose2dOptions,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: pool_options, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: PoolOptions,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: attention_options, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: AttentionOptions,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: pad_mode, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: PadMode,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
+    (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: interpolate, $($rest:tt)*) => {
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: Interpolate,] [$($arg)* EagerArg::Options($p.settings()),] [$($pass)* $p,] $($rest)*);
+    };
     (@p [$($doc:tt)*] $op:ident $n:ident $t:ident one [$recv:ident: &$self:ident] [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*]) => {
         $($doc)*
         #[track_caller]
@@ -67,6 +94,19 @@ macro_rules! method {
         #[doc = "# Errors\nA broken shape or dtype rule, or a failing data check."]
         pub fn $t(&$self, $($sig)*) -> Result<Tensor> {
             call(Op::$op, &[$($arg)*])
+        }
+    };
+    (@p [$($doc:tt)*] $op:ident $n:ident $t:ident indexed [$recv:ident: &$self:ident] [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*]) => {
+        $($doc)*
+        #[track_caller]
+        pub fn $n(&$self, $($sig)*) -> (Tensor, Tensor) {
+            call_indexed(Op::$op, &[$($arg)*]).or_raise()
+        }
+        #[doc = concat!("Fallible twin of [`", stringify!($n), "`](Tensor::", stringify!($n), ").")]
+        #[doc = ""]
+        #[doc = "# Errors\nA broken shape or dtype rule."]
+        pub fn $t(&$self, $($sig)*) -> Result<(Tensor, Tensor)> {
+            call_indexed(Op::$op, &[$($arg)*])
         }
     };
     (@p [$($doc:tt)*] $op:ident $n:ident $t:ident list [$recv:ident: &$self:ident] [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*]) => {

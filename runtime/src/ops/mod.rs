@@ -8,6 +8,7 @@
 mod cache;
 mod methods;
 
+use crate::options::Settings;
 use crate::shape::{Written, normal_dim};
 use crate::tensor::create;
 use crate::tensor::operators::Operand;
@@ -26,6 +27,7 @@ pub(crate) enum EagerArg<'a> {
     Int(i64),
     Ints(Written),
     DType(DType),
+    Options(Settings),
     None,
 }
 
@@ -50,6 +52,10 @@ impl EagerArg<'_> {
                 ArgType::List(l.iter().map(|&v| ArgType::Host(Some(Host::Int(v)))).collect())
             }
             EagerArg::DType(d) => ArgType::Host(Some(Host::DType(*d))),
+            EagerArg::Options(l) => {
+                let one = |h: &Option<Host>| h.map_or(ArgType::None, |h| ArgType::Host(Some(h)));
+                ArgType::List(l.iter().map(one).collect())
+            }
             EagerArg::None => ArgType::None,
         }
     }
@@ -84,8 +90,19 @@ pub(crate) fn call(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
             {
                 return Ok(x.snapshot());
             }
-            cache::run(op, args)
+            cache::run(op, args)?
+                .pop()
+                .ok_or_else(|| Error::msg(format!("{op}: no result")))
         }
+    }
+}
+
+/// Runs an operation that gives values and their indices.
+pub(crate) fn call_indexed(op: Op, args: &[EagerArg<'_>]) -> Result<(Tensor, Tensor)> {
+    let mut results = cache::run(op, args)?;
+    match (results.pop(), results.pop()) {
+        (Some(indices), Some(values)) => Ok((values, indices)),
+        _ => Err(Error::msg(format!("{op}: two results expected"))),
     }
 }
 
@@ -140,6 +157,7 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
         Op::FlattenAll => x.reshaped(&sizes(op, &types[0])?)?,
         Op::Transpose => x.view_transpose(i(1), i(2))?,
         Op::T => x.view_t()?,
+        Op::ChannelsOf => x.reshaped(&sizes(op, &types[0])?)?,
         Op::Permute => x.view_permute(&ints(1))?,
         Op::Unsqueeze => x.view_unsqueeze(i(1))?,
         Op::Squeeze => x.view_squeeze(i(1))?,

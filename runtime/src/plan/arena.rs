@@ -19,6 +19,7 @@ pub(crate) fn bases(step: &Step, f: &mut impl FnMut(u32)) {
         Step::Matmul(m) => [m.a, m.b, m.out].iter().for_each(|r| f(r.base)),
         Step::Copy(c) => [c.src, c.dst].iter().for_each(|r| f(r.base)),
         Step::Draw(d) => f(d.base),
+        Step::Op(o) => o.operands.iter().chain(&o.outputs).for_each(|d| f(d.at.base)),
     }
 }
 

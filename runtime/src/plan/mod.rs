@@ -15,6 +15,7 @@ pub(crate) mod bind;
 mod check;
 mod contract;
 mod copy;
+mod op;
 mod run;
 mod space;
 mod spec;
@@ -129,6 +130,7 @@ pub(crate) enum Step {
     Matmul(Box<MatmulStep>),
     Copy(Box<CopyStep>),
     Draw(Box<DrawStep>),
+    Op(Box<op::OpStep>),
 }
 
 /// How often the steps of a plan run on what.
@@ -142,7 +144,7 @@ pub struct StepCounts {
     pub contractions: u64,
     /// Copies.
     pub copies: u64,
-    /// Runtime operations (random tensors).
+    /// Runtime operations: those with a kernel of their own, and random tensors.
     pub ops: u64,
     /// Groups that run node by node because a predicate failed.
     pub splits: u64,

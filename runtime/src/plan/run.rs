@@ -152,6 +152,8 @@ impl Plan {
                 };
                 Ok(())
             }
+            // SAFETY: the caller's contract.
+            Step::Op(o) => unsafe { o.run(|r| bases[r.base as usize].wrapping_add(r.offset)) },
             Step::Draw(d) => {
                 let Some(key) = key else { return Ok(()) };
                 let key = key.nth(d.number);

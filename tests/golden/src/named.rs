@@ -14,7 +14,7 @@ pub struct Named {
     pub groups: u64,
     /// Matrix products.
     pub contractions: u64,
-    /// Runtime operations: random tensors.
+    /// Runtime operations: those with a kernel of their own, and random tensors.
     pub ops: u64,
     /// Copies that must happen: one for every part of a `cat` or `stack` that is not empty.
     pub copies: u64,
@@ -41,7 +41,7 @@ impl Named {
             match unit.kind {
                 UnitKind::Map | UnitKind::Row => named.groups += 1,
                 UnitKind::Contract => named.contractions += 1,
-                UnitKind::Create | UnitKind::View | UnitKind::Copy => {}
+                UnitKind::Create | UnitKind::View | UnitKind::Copy | UnitKind::Op => {}
             }
         }
         let module = &blob.module;
@@ -77,6 +77,11 @@ impl Interpreter<TensorType> for Walk<'_> {
         match op.row().lowering {
             Lowering::Copy => self.named.copies += parts(&args),
             Lowering::Create if matches!(op, Op::Rand | Op::Randn) => self.named.ops += 1,
+            // operands of a runtime operation are made dense
+            Lowering::Op => {
+                self.named.ops += 1;
+                self.named.may_copy += args.iter().filter(|a| matches!(a, EvalArg::Value(_))).count() as u64;
+            }
             Lowering::View if matches!(op, Op::Reshape | Op::Flatten | Op::FlattenAll | Op::Contiguous) => {
                 self.named.may_copy += 1;
             }

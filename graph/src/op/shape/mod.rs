@@ -4,18 +4,24 @@
 mod contract;
 mod create;
 mod elementwise;
+mod index;
 mod join;
+mod model;
 mod norm;
 mod reduce;
 mod view;
+mod window;
 
 pub use contract::*;
 pub use create::*;
 pub use elementwise::*;
+pub use index::*;
 pub use join::*;
+pub use model::*;
 pub use norm::*;
 pub use reduce::*;
 pub use view::*;
+pub use window::*;
 
 use super::row::{ArgType, Call};
 use crate::error::{Code, OpError, OpErrorKind, count as plural};

@@ -60,3 +60,70 @@ fn trailing_weights(c: &Call<'_>, x: &[Dim], want: &[Dim], args: &[usize]) -> Re
     }
     Ok(())
 }
+
+/// Statistics and weights match the channels, axis 1.
+pub fn batch_norm(c: &Call<'_>) -> Rule {
+    let shape = c.shape(0);
+    let Some(s) = &shape else { return Ok(vec![shape]) };
+    if s.len() < 2 {
+        return Err(super::window::too_few_axes(c, s, 2));
+    }
+    channel_weights(c, s, &[1, 2, 3, 4])?;
+    Ok(vec![shape])
+}
+
+/// The groups divide the channels; weights match the channels, axis 1.
+pub fn group_norm(c: &Call<'_>) -> Rule {
+    let shape = c.shape(0);
+    if let Some(n) = c.int(1).filter(|&n| n < 1) {
+        return Err(c
+            .error(Code::VALUE, format!("the number of groups is {n}"))
+            .help("write 1 or more")
+            .at([1]));
+    }
+    let Some(s) = &shape else { return Ok(vec![shape]) };
+    if s.len() < 2 {
+        return Err(super::window::too_few_axes(c, s, 2));
+    }
+    if let (Some(n), Some(g)) = (s[1].known(), c.int(1))
+        && n % g as usize != 0
+    {
+        return Err(c
+            .error(Code::SIZES, format!("{n} channels of {} are not divisible by {g} groups", c.show(&shape)))
+            .help("the number of groups divides the number of channels")
+            .at([0, 1]));
+    }
+    channel_weights(c, s, &[2, 3])?;
+    Ok(vec![shape])
+}
+
+fn channel_weights(c: &Call<'_>, x: &[Dim], args: &[usize]) -> Result<(), OpError> {
+    for &i in args {
+        if let Some(w) = c.shape(i)
+            && (w.len() != 1 || c.differs(w[0], x[1]))
+        {
+            let message = format!(
+                "`{}` {} does not match the channels of {}",
+                c.op.row().params[i].name,
+                c.show(&Some(w)),
+                c.show(&Some(x.to_vec()))
+            );
+            return Err(c
+                .error(Code::SIZES, message)
+                .help("it has one number for each channel, axis 1")
+                .at([0, i]));
+        }
+    }
+    Ok(())
+}
+
+/// One axis of weights as the channels of a tensor: axis 1 of its rank.
+pub fn channels_of(c: &Call<'_>) -> Rule {
+    if c.unknown_sizes(1) {
+        return Ok(vec![None]);
+    }
+    let w = c.shape(0).and_then(|s| s.first().copied()).unwrap_or(Dim::Unknown);
+    let mut out = vec![w];
+    out.resize(c.sizes(1).len().saturating_sub(1).max(1), Dim::Known(1));
+    Ok(vec![Some(out)])
+}

@@ -45,6 +45,20 @@ impl<'a> In<'a> {
         self.shape.iter().product()
     }
 
+    /// The same elements in another shape. Panics if their number differs.
+    pub(crate) fn reshaped<'b>(self, shape: &'b [usize]) -> In<'b>
+    where
+        'a: 'b,
+    {
+        assert_eq!(self.count(), shape.iter().product::<usize>());
+        In {
+            dtype: self.dtype,
+            shape,
+            data: self.data,
+            life: PhantomData,
+        }
+    }
+
     /// The elements. Panics if they are of another type.
     pub(crate) fn of<T: Element>(self) -> &'a [T] {
         assert_eq!(self.dtype, T::DTYPE);

@@ -32,6 +32,7 @@ impl Binder<'_> {
             Op::Contiguous | Op::Detach => x.layout.clone(),
             Op::Transpose => x.layout.transpose(i(1), i(2))?,
             Op::T => x.layout.t()?,
+            Op::ChannelsOf => x.layout.reshaped(self.shape(id.into())).unwrap_or(x.layout.clone()),
             Op::Permute => x.layout.permute(&self.ints(&args[1]))?,
             Op::Unsqueeze => x.layout.unsqueeze(i(1))?,
             Op::Squeeze => x.layout.squeeze(i(1))?,
@@ -108,49 +109,174 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// An operation with a kernel of its own: operands are made dense.
+    pub(super) fn operation(&mut self, id: NodeId) -> Result<()> {
+        let node = self.graph().node(id).clone();
+        let Some(op) = node.op() else { return Ok(()) };
+        let (compute, _) = self.typing.call(id.index()).unwrap_or((DType::F32, DType::F32));
+        let mut operands = SmallVec::new();
+        let mut attributes = Vec::with_capacity(node.args().len());
+        for (arg, p) in node.args().iter().zip(op.row().params) {
+            attributes.push(match arg {
+                Arg::Value(v) if p.kind == ParamKind::Shape => {
+                    let size = |&n: &usize| Some(Host::Int(n as i64));
+                    Attribute::List(self.shape(*v).iter().map(size).collect())
+                }
+                Arg::Value(v) => {
+                    let mut x = self.place(*v)?;
+                    // inside a composite, halves are kept in f32
+                    if self.typing.dtype(*v) == compute && compute == self.typing.dtype(id.into()) {
+                        x = self.converted(x, self.stored(id.into()))?;
+                    }
+                    if !x.layout.is_contiguous() {
+                        x = self.dense(&x)?;
+                    }
+                    operands.push(Dense {
+                        at: x.at(),
+                        dtype: x.dtype,
+                        shape: x.layout.shape().into(),
+                    });
+                    Attribute::Operand(operands.len() - 1)
+                }
+                Arg::Host(_) => self.host(arg).map_or(Attribute::Absent, Attribute::Host),
+                Arg::List(l) => Attribute::List(l.iter().map(|a| self.host(a)).collect()),
+                Arg::None => Attribute::Absent,
+            });
+        }
+        if op == Op::ScaledDotProductAttention {
+            self.broadcast_heads(&mut operands, id)?;
+        }
+        let mut outputs = SmallVec::new();
+        for index in 0..self.shapes[id.index()].len() as u32 {
+            let v = Value { node: id, index };
+            let shape: Sizes = self.shape(v).into();
+            let place = self.allocate(&shape, self.stored(v))?;
+            outputs.push(Dense {
+                at: place.at(),
+                dtype: place.dtype,
+                shape,
+            });
+            self.put(v, place);
+        }
+        let written = self.blob.written_op(id, op);
+        self.counts.ops += 1;
+        self.steps.push(Step::Op(Box::new(OpStep {
+            op,
+            written,
+            attributes,
+            operands,
+            outputs,
+        })));
+        Ok(())
+    }
+
+    /// Gives queries, keys and values the same leading axes.
+    fn broadcast_heads(&mut self, operands: &mut SmallVec<[Dense; 4]>, id: NodeId) -> Result<()> {
+        let out: Sizes = self.shape(id.into()).into();
+        let lead = &out[..out.len() - 2];
+        for d in operands.iter_mut().take(3) {
+            let rank = d.shape.len();
+            let mut shape: Sizes = lead.into();
+            shape.extend_from_slice(&d.shape[rank - 2..]);
+            if shape == d.shape {
+                continue;
+            }
+            let base = Layout::contiguous(&d.shape)?;
+            let layout = base.broadcast_to("scaled_dot_product_attention", &shape)?;
+            let mut x = Place {
+                base: d.at.base,
+                layout,
+                dtype: d.dtype,
+            };
+            // the offset of a dense operand is in bytes
+            let offset = d.at.offset / d.dtype.size();
+            x.layout = Layout::new(shape.clone(), x.layout.strides().into(), offset)?;
+            let dense = self.dense(&x)?;
+            *d = Dense {
+                at: dense.at(),
+                dtype: d.dtype,
+                shape,
+            };
+        }
+        Ok(())
+    }
+
+    /// The values of `x` in another dtype, if it is one.
+    fn converted(&mut self, x: Place, dtype: DType) -> Result<Place> {
+        if x.dtype == dtype {
+            return Ok(x);
+        }
+        let shape: Sizes = x.layout.shape().into();
+        let out = self.allocate(&shape, dtype)?;
+        self.cast_into(&x, &out);
+        Ok(out)
+    }
+
+    /// A copy of one buffer into a part of another, converted if the dtypes differ.
+    fn copy_into(&mut self, x: &Place, part: &Place) {
+        self.counts.copies += 1;
+        if x.dtype == part.dtype {
+            self.steps.push(Step::Copy(Box::new(copy::copy(x, part))));
+        } else {
+            self.cast_into(x, part);
+        }
+    }
+
+    fn cast_into(&mut self, x: &Place, part: &Place) {
+        let lowered = Arc::new(copy::cast(x.dtype, part.dtype));
+        let rank = part.layout.rank();
+        let view = |p: &Place| View {
+            strides: broadcast_strides(&p.layout, rank),
+        };
+        let (from, to) = (view(x), view(part));
+        let nest = Nest::bind(&lowered.kernel, x.layout.shape(), 0, &[from], &[to]);
+        self.steps.push(Step::Kernel(Box::new(KernelStep {
+            lowered,
+            nest,
+            strips: None,
+            operands: SmallVec::from_slice(&[x.at()]),
+            outputs: SmallVec::from_slice(&[part.at()]),
+            params: Vec::new(),
+            divisors: Vec::new(),
+        })));
+    }
+
     pub(super) fn join(&mut self, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
-        let [Arg::List(xs), dim] = node.args() else {
-            return Ok(());
-        };
-        let dim = self.int(dim);
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
-        let axis = normal_dim("cat", dim, shape.len())?;
-        let mut start = 0;
-        for x in xs {
-            let Arg::Value(v) = x else { continue };
-            let x = self.place(*v)?;
-            let len = x.layout.shape()[axis];
-            let part = Place {
-                layout: out.layout.narrow(dim, start as i64, len as i64)?,
-                ..out.clone()
-            };
-            start += len;
-            if len == 0 {
-                continue;
+        match node.args() {
+            [Arg::List(xs), dim] => {
+                let dim = self.int(dim);
+                let axis = normal_dim("cat", dim, shape.len())?;
+                let mut start = 0;
+                for x in xs {
+                    let Arg::Value(v) = x else { continue };
+                    let x = self.place(*v)?;
+                    let len = x.layout.shape()[axis];
+                    let part = Place {
+                        layout: out.layout.narrow(dim, start as i64, len as i64)?,
+                        ..out.clone()
+                    };
+                    start += len;
+                    if len > 0 {
+                        self.copy_into(&x, &part);
+                    }
+                }
             }
-            self.counts.copies += 1;
-            if x.dtype == out.dtype {
-                self.steps.push(Step::Copy(Box::new(copy::copy(&x, &part))));
-                continue;
+            [Arg::Value(x), dim, start, Arg::Value(src)] => {
+                let (dim, start) = (self.int(dim), self.int(start));
+                let (x, src) = (self.place(*x)?, self.place(*src)?);
+                let axis = normal_dim("slice_scatter", dim, shape.len())?;
+                let len = src.layout.shape()[axis] as i64;
+                let part = Place {
+                    layout: out.layout.narrow(dim, start, len)?,
+                    ..out.clone()
+                };
+                self.copy_into(&x, &out);
+                self.copy_into(&src, &part);
             }
-            let lowered = Arc::new(copy::cast(x.dtype, out.dtype));
-            let rank = shape.len();
-            let view = |p: &Place| View {
-                strides: broadcast_strides(&p.layout, rank),
-            };
-            let (from, to) = (view(&x), view(&part));
-            let nest = Nest::bind(&lowered.kernel, x.layout.shape(), 0, &[from], &[to]);
-            self.steps.push(Step::Kernel(Box::new(KernelStep {
-                lowered,
-                nest,
-                strips: None,
-                operands: SmallVec::from_slice(&[x.at()]),
-                outputs: SmallVec::from_slice(&[part.at()]),
-                params: Vec::new(),
-                divisors: Vec::new(),
-            })));
+            _ => {}
         }
         self.put(id.into(), out);
         Ok(())

@@ -12,6 +12,7 @@ use super::arena::{Draft, place};
 use super::check::{self, Divisor};
 use super::space::{IterSpace, Shapes, broadcast_strides};
 use super::spec::Binding;
+use super::op::{Attribute, Dense, OpStep};
 use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
 use crate::kernels::nest::{Nest, View};
 use crate::kernels::strip::Strip;
@@ -233,6 +234,7 @@ impl<'a> Binder<'a> {
             UnitKind::View => self.view(unit.members[0].node),
             UnitKind::Contract => self.product(unit.members[0].node),
             UnitKind::Copy => self.join(unit.members[0].node),
+            UnitKind::Op => self.operation(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }
@@ -279,6 +281,11 @@ impl<'a> Binder<'a> {
                     .into_iter()
                     .for_each(|r| renumber(&mut r.base)),
                 Step::Draw(d) => renumber(&mut d.base),
+                Step::Op(o) => o
+                    .operands
+                    .iter_mut()
+                    .chain(&mut o.outputs)
+                    .for_each(|d| renumber(&mut d.at.base)),
             }
         }
         places.iter_mut().for_each(|p| renumber(&mut p.base));

@@ -5,7 +5,11 @@
 
 use crate::error::{Code, OpError, OpErrorKind};
 use crate::host::{HostBinary, HostType, HostUnary};
-use crate::{Arg, Builder, Expr, Host, Op, Value};
+use crate::{Arg, Builder, DType, Expr, Host, Op, Value};
+
+mod model;
+
+pub use model::*;
 
 type Rule = Result<Value, OpError>;
 
