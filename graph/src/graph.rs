@@ -285,6 +285,8 @@ pub struct GraphModule {
     pub symbols: Vec<Symbol>,
     /// The spec of each tensor parameter, if it has one.
     pub specs: Vec<Option<TensorType>>,
+    /// The tensor parameters whose values a call replaces, which are variables: the last outputs are the new values.
+    pub updates: Vec<u32>,
     /// The spec of each result, if it has one.
     pub output_specs: Vec<Option<TensorType>>,
     /// Places in the source; entry 0 is the function itself.
@@ -295,6 +297,11 @@ impl GraphModule {
     /// The nodes in order.
     pub fn nodes(&self) -> &[Node] {
         &self.graph.nodes
+    }
+
+    /// How many results the function returns; the outputs behind them are new values of variables.
+    pub fn returned(&self) -> usize {
+        self.graph.outputs.len().saturating_sub(self.updates.len())
     }
 
     /// The place of a node in the source.

@@ -1,5 +1,6 @@
 //! `tensorplay::graph`: graphs as values, and what runs them on tensors.
 
+use crate::dispatch::run_updating;
 use crate::plan::bind::{Kernels, Meta, bind};
 use crate::{Error, Result, Tensor};
 pub use tensorplay_graph::{
@@ -47,7 +48,7 @@ impl Run for GraphModule {
         let metas: Vec<Meta> = inputs.iter().map(|t| Meta::of(t)).collect();
         let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
         let plan = bind(&blob, &[], &metas, &known, Some(&hosts), Kernels::Tile)?;
-        Ok(plan.run(&inputs, &hosts)?.into_vec())
+        Ok(run_updating(self, &plan, &inputs, &hosts)?.into_vec())
     }
 }
 

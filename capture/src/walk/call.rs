@@ -373,7 +373,6 @@ fn unknown_method(name: &Ident) -> Diagnostic {
 
 /// Methods of the public surface that have no row yet: they are no spelling mistakes.
 const LATER: &[&str] = &[
-    "batch_norm_train",
     "to_device",
     "device",
     "is_contiguous",

@@ -40,6 +40,8 @@ pub(crate) struct Walk {
     scalars: usize,
     /// What the first `return` on the path returns.
     returned: Option<(Kind, Syntax)>,
+    /// New values of inputs.
+    updates: Vec<(NodeId, Value)>,
     /// How many blocks enclose the current statement.
     depth: usize,
     /// How many expressions enclose the current one.
@@ -65,6 +67,7 @@ impl Walk {
             tensors: 0,
             scalars: 0,
             returned: None,
+            updates: Vec::new(),
             depth: 0,
             nested: 0,
             spans: vec![TokenStream::new()],
@@ -172,6 +175,12 @@ impl Walk {
         let module = &mut self.builder.module;
         module.output_specs = specs;
         module.graph.outputs = outputs.into_iter().map(|(v, _)| v).collect();
+        for (input, value) in std::mem::take(&mut self.updates) {
+            if let NodeKind::Input(i) = module.graph.node(input).kind {
+                module.updates.push(i);
+                module.graph.outputs.push(value);
+            }
+        }
         inputs_first(module);
         if !self.expands() {
             return None;
@@ -290,9 +299,44 @@ impl Walk {
     fn call(&mut self, op: Op, args: Vec<Arg>, parts: &[TokenStream], whole: TokenStream, at: Span) -> Kind {
         self.at(at, whole.clone());
         match self.builder.call(op, args.clone()) {
-            Ok(v) => Kind::Tensor(v),
+            Ok(v) => match self.update(op, &args, parts) {
+                true => Kind::Tensor(v),
+                false => Kind::Unknown,
+            },
             Err(e) => self.op_error(&e, &args, parts, whole),
         }
+    }
+
+    /// Records the new values that an operation gives variables; false if something was reported.
+    fn update(&mut self, op: Op, args: &[Arg], parts: &[TokenStream]) -> bool {
+        for &(i, new) in op.updates() {
+            let name = op.row().params[i].name;
+            let input = match &args[i] {
+                Arg::Value(v) => match self.builder.module.graph.node(v.node).kind {
+                    NodeKind::Input(_) => Some(v.node),
+                    NodeKind::Call(..) => None,
+                },
+                _ => None,
+            };
+            let fault = match input {
+                None => Some("is computed here, so its new value would be lost"),
+                Some(n) if self.updates.iter().any(|(of, _)| *of == n) => Some("is updated twice"),
+                Some(_) => None,
+            };
+            if let Some(fault) = fault {
+                let at = parts.get(i).cloned().unwrap_or_default();
+                self.fail(
+                    Diagnostic::new(code::ARGUMENT_KIND, at, format!("`{name}` {fault}"))
+                        .help("pass a variable that is a parameter or a field, once"),
+                );
+                return false;
+            }
+            // the rules are those of the operation itself, which they accepted
+            if let (Some(n), Ok(v)) = (input, self.builder.call(new, args.to_vec())) {
+                self.updates.push((n, v));
+            }
+        }
+        true
     }
 
     /// Reports a broken rule at the arguments at fault.

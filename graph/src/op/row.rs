@@ -596,6 +596,15 @@ impl Op {
         matches!(self, Op::Rand | Op::Randn | Op::Dropout)
     }
 
+    /// The parameters that a call replaces the values of, which are variables, each with the operation that gives the
+    /// new value from the same arguments.
+    pub const fn updates(self) -> &'static [(usize, Op)] {
+        match self {
+            Op::BatchNormTrain => &[(1, Op::RunningMean), (2, Op::RunningVar)],
+            _ => &[],
+        }
+    }
+
     /// The operation of that method name.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)

@@ -284,6 +284,13 @@ macro_rules! op_table {
             RmsNorm rms_norm try_rms_norm(x: tensor, w: tensor, eps: float) => one, rms_norm, normalise, composite(rms_norm);
             /// Normalises each channel (axis 1) by a given mean and variance, then `* w + b`.
             BatchNorm batch_norm try_batch_norm(x: tensor, mean: tensor, var: tensor, w: opt_tensor, b: opt_tensor, eps: float) => one, batch_norm, normalise, composite(batch_norm);
+            /// Normalises each channel (axis 1) by its own mean and variance, then `* w + b`; moves the variables
+            /// `running_mean` and `running_var` (unbiased) towards these by `momentum`.
+            BatchNormTrain batch_norm_train try_batch_norm_train(x: tensor, running_mean: tensor, running_var: tensor, w: opt_tensor, b: opt_tensor, momentum: float, eps: float) => one, batch_norm_train, normalise, composite(batch_norm_train);
+            #[doc(hidden)]
+            RunningMean running_mean try_running_mean(x: tensor, running_mean: tensor, running_var: tensor, w: opt_tensor, b: opt_tensor, momentum: float, eps: float) => one, running, normalise, composite(running_mean);
+            #[doc(hidden)]
+            RunningVar running_var try_running_var(x: tensor, running_mean: tensor, running_var: tensor, w: opt_tensor, b: opt_tensor, momentum: float, eps: float) => one, running, normalise, composite(running_var);
             /// Normalises over each of `groups` groups of channels (axis 1), then `* w + b` by channel.
             GroupNorm group_norm try_group_norm(x: tensor, groups: int, w: opt_tensor, b: opt_tensor, eps: float) => one, group_norm, normalise, composite(group_norm);
             // contract

@@ -9,7 +9,7 @@ use crate::op::row::ParamKind;
 use crate::verify::{infer_node, verify_call};
 use crate::{
     Arg, DType, Dim, GraphModule, HostType, Location, Node, NodeId, NodeKind, Op, ScalarInput, Shape, Symbol,
-    TensorType,
+    TensorType, Value,
 };
 use std::collections::HashMap;
 
@@ -341,6 +341,16 @@ impl<'a> Parser<'a> {
         while matches!(self.peek(), Token::Value(..)) {
             let v = self.value()?;
             self.module.graph.outputs.push(v);
+            if self.keyword("into") {
+                let input = self.value()?;
+                let at = self.module.graph.inputs.iter().position(|&i| Value::from(i) == input);
+                let Some(at) = at else {
+                    return Err(self.expected("a parameter after `into`"));
+                };
+                self.module.updates.push(at as u32);
+            } else if !self.module.updates.is_empty() {
+                return Err(self.expected("results before new values of parameters"));
+            }
             if !self.eat(",") {
                 break;
             }

@@ -4,7 +4,7 @@ use super::lex::{is_plain_ident, is_plain_name};
 use super::parse::range_text;
 use crate::op::options::{Form, OptionsRow};
 use crate::op::row::ParamKind;
-use crate::{Arg, GraphModule, Host, Node, NodeKind, Symbol, TensorType};
+use crate::{Arg, GraphModule, Host, Node, NodeKind, Symbol, TensorType, Value};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -122,7 +122,15 @@ impl fmt::Display for GraphModule {
         f.write_str("  return")?;
         if !self.graph.outputs.is_empty() {
             f.write_str(" ")?;
-            commas(f, self.graph.outputs.iter())?;
+            let returned = self.returned();
+            let shown = self.graph.outputs.iter().enumerate().map(|(i, v)| {
+                let into = i.checked_sub(returned).and_then(|k| self.updates.get(k));
+                match into.and_then(|&k| self.graph.inputs.get(k as usize)) {
+                    Some(input) => format!("{v} into {}", Value::from(*input)),
+                    None => v.to_string(),
+                }
+            });
+            commas(f, shown)?;
         }
         f.write_str("\n}\n")
     }

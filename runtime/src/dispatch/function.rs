@@ -294,7 +294,7 @@ impl Function {
 
     fn fabricate(&'static self) -> Results {
         mode::record(self);
-        let n = self.state().map_or(1, |s| s.blob.module.graph.outputs.len());
+        let n = self.state().map_or(1, |s| s.blob.module.returned());
         (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
@@ -314,10 +314,13 @@ impl Function {
         if c.tile > 0 {
             counters::TILE.add(c.tile);
         }
-        bound
-            .plan
-            .run(tensors, &scalars)
-            .inspect_err(|_| state.errors.add(1))
+        let module = &state.blob.module;
+        let results = if module.updates.is_empty() {
+            bound.plan.run(tensors, &scalars)
+        } else {
+            run_updating(module, &bound.plan, tensors, &scalars)
+        };
+        results.inspect_err(|_| state.errors.add(1))
     }
 
     /// The guard check and plan look-up of a call, without running it.
@@ -410,6 +413,30 @@ impl Function {
             entries.clear();
         }
     }
+}
+
+/// Runs a plan whose last results are new values of variables, and publishes them if all of it succeeds.
+#[cold]
+pub(crate) fn run_updating(
+    module: &GraphModule,
+    plan: &Plan,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+) -> Result<Results> {
+    for &i in &module.updates {
+        if !tensors[i as usize].is_variable() {
+            let name = &module.graph.node(module.graph.inputs[i as usize]).name;
+            let message = format!("`{name}` is not a variable, so it cannot be updated");
+            return Err(Error::value("call", message).with_help("make it one with variable()"));
+        }
+    }
+    let mut results = plan.run(tensors, scalars)?;
+    let returned = module.returned();
+    for (&i, new) in module.updates.iter().zip(&results[returned..]) {
+        tensors[i as usize].try_assign(new)?;
+    }
+    results.truncate(returned);
+    Ok(results)
 }
 
 impl State {

@@ -14,5 +14,6 @@ mod function;
 mod key;
 mod mode;
 
+pub(crate) use function::run_updating;
 pub use function::{Function, HostArg, Outputs, reset};
 pub use mode::{disable_capture, is_compiling, probe};

@@ -84,6 +84,7 @@ pub(crate) fn call(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
             let types = infer(op, args)?;
             make(op, args, &types[0])
         }
+        _ if !op.updates().is_empty() => updating(op, args),
         _ => {
             if let (Op::ToDtype, [EagerArg::Tensor(x), EagerArg::DType(d)]) = (op, args)
                 && x.dtype() == *d
@@ -95,6 +96,35 @@ pub(crate) fn call(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
                 .ok_or_else(|| Error::msg(format!("{op}: no result")))
         }
     }
+}
+
+/// Runs an operation that replaces the values of variables, which happens if all of it succeeds.
+fn updating(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
+    let one = |op: Op| {
+        let result = cache::run(op, args)?.pop();
+        result.ok_or_else(|| Error::msg(format!("{op}: no result")))
+    };
+    let y = one(op)?;
+    let mut news = SmallVec::<[(&Tensor, Tensor); 2]>::new();
+    for &(i, new) in op.updates() {
+        let Some(EagerArg::Tensor(t)) = args.get(i) else { continue };
+        check_variable(op, i, t)?;
+        news.push((t, one(new)?));
+    }
+    for (t, new) in news {
+        t.try_assign(&new)?;
+    }
+    Ok(y)
+}
+
+/// Whether an operation can give parameter `i` a new value.
+fn check_variable(op: Op, i: usize, t: &Tensor) -> Result<()> {
+    if t.is_variable() {
+        return Ok(());
+    }
+    let name = op.row().params[i].name;
+    Err(Error::value(op.name(), format!("`{name}` is not a variable, so it cannot be updated"))
+        .with_help("make it one with variable()"))
 }
 
 /// Runs an operation that gives values and their indices.

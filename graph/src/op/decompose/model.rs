@@ -79,6 +79,52 @@ pub fn batch_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     channel_affine(b, y, x, &args[3], &args[4])
 }
 
+/// x with all elements of a channel along the dims that follow.
+fn by_channel(b: &mut Builder, x: Value) -> Result<(Value, Vec<Expr>), OpError> {
+    if let Some(shape) = &b.ty(x).shape {
+        let dims = (0..shape.len() as i64).filter(|&d| d != 1).map(Expr::int);
+        return Ok((x, dims.collect()));
+    }
+    let front = b.call(Op::Movedim, vec![x.into(), Arg::int(1), Arg::int(0)])?;
+    let flat = b.call(Op::Flatten, vec![front.into(), Arg::int(1), Arg::int(-1)])?;
+    Ok((flat, vec![Expr::int(1)]))
+}
+
+/// `batch_norm_train(x) = batch_norm(x, mean(x), var(x))` by channel, var with divisor n.
+pub fn batch_norm_train(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
+    let (x, dims) = by_channel(b, tensor(args, 0))?;
+    let mean = b.call(Op::Mean, vec![x.into(), list(&dims)])?;
+    let var = b.call(Op::Var, vec![x.into(), list(&dims), Arg::int(0)])?;
+    let [_, _, _, w, bias, _, eps] = args else {
+        unreachable!("batch_norm_train has seven arguments")
+    };
+    let args = [args[0].clone(), mean.into(), var.into(), w.clone(), bias.clone(), eps.clone()];
+    batch_norm(b, op, &args)
+}
+
+/// `old * (1 - momentum) + new * momentum`.
+fn moved(b: &mut Builder, old: &Arg, new: Value, momentum: Expr) -> Rule {
+    let momentum = Expr::Cast(HostType::F64, Box::new(momentum));
+    let rest = Expr::binary(HostBinary::Sub, Expr::float(1.0), momentum.clone());
+    let old = b.call(Op::Mul, vec![old.clone(), Arg::Host(rest)])?;
+    let new = b.call(Op::Mul, vec![new.into(), Arg::Host(momentum)])?;
+    b.call(Op::Add, vec![old.into(), new.into()])
+}
+
+/// The running mean after a batch: moved towards `mean(x)` by channel.
+pub fn running_mean(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
+    let (x, dims) = by_channel(b, tensor(args, 0))?;
+    let mean = b.call(Op::Mean, vec![x.into(), list(&dims)])?;
+    moved(b, &args[1], mean, host(args, 5))
+}
+
+/// The running variance after a batch: moved towards `var(x)` by channel, with divisor n - 1.
+pub fn running_var(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
+    let (x, dims) = by_channel(b, tensor(args, 0))?;
+    let var = b.call(Op::Var, vec![x.into(), list(&dims), Arg::int(1)])?;
+    moved(b, &args[2], var, host(args, 5))
+}
+
 /// `group_norm(x, g) = layer_norm(x as [N, g, -1]) as x, * w + b` by channel.
 pub fn group_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);

@@ -72,6 +72,28 @@ pub fn batch_norm(c: &Call<'_>) -> Rule {
     Ok(vec![shape])
 }
 
+/// Like [`batch_norm`]; a channel needs two elements for an unbiased variance.
+pub fn batch_norm_train(c: &Call<'_>) -> Rule {
+    let shape = batch_norm(c)?;
+    if let Some(s) = &shape[0] {
+        let others = s.iter().enumerate().filter(|(i, _)| *i != 1);
+        let count = others.map(|(_, d)| d.known()).try_fold(1usize, |n, d| n.checked_mul(d?));
+        if let Some(n) = count.filter(|&n| n < 2) {
+            return Err(c
+                .error(Code::SIZES, format!("{} has {n} elements a channel", c.show(&shape[0])))
+                .help("train on 2 or more, or use batch_norm(..)")
+                .at([0]));
+        }
+    }
+    Ok(shape)
+}
+
+/// The shape of the statistics.
+pub fn running(c: &Call<'_>) -> Rule {
+    batch_norm_train(c)?;
+    Ok(vec![c.shape(1)])
+}
+
 /// The groups divide the channels; weights match the channels, axis 1.
 pub fn group_norm(c: &Call<'_>) -> Rule {
     let shape = c.shape(0);
