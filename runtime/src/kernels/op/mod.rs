@@ -8,6 +8,10 @@
 //! returned; shapes, ranks and dtypes were checked by the rules, so a kernel checks data only (indices). Results do not
 //! depend on the thread count.
 
+pub(crate) mod conv;
+mod float;
+mod window;
+
 use super::par::parts;
 use crate::DType;
 use crate::element::Element;
@@ -191,7 +195,9 @@ pub(crate) fn each_row<T: Send>(
     parts(cost_ns, rows, |range| {
         for row in range {
             // SAFETY: the row lies in `out`, and no other call of `f` sees it.
-            f(row, unsafe { std::slice::from_raw_parts_mut(all.at(row * len), len) });
+            f(row, unsafe {
+                std::slice::from_raw_parts_mut(all.at(row * len), len)
+            });
         }
     });
 }
