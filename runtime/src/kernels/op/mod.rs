@@ -10,6 +10,7 @@
 
 pub(crate) mod conv;
 mod float;
+pub(crate) mod pool;
 mod window;
 
 use super::par::parts;
