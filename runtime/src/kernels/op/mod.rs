@@ -8,9 +8,11 @@
 //! returned; shapes, ranks and dtypes were checked by the rules, so a kernel checks data only (indices). Results do not
 //! depend on the thread count.
 
+pub(crate) mod attention;
 pub(crate) mod conv;
 mod float;
 pub(crate) mod pool;
+pub(crate) mod resample;
 mod window;
 
 use super::par::parts;
