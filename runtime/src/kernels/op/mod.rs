@@ -14,6 +14,12 @@ mod float;
 pub(crate) mod pool;
 pub(crate) mod resample;
 mod window;
+pub(crate) mod axis_map;
+mod row;
+#[cfg(test)]
+mod sample;
+pub(crate) mod scan;
+pub(crate) mod triangle;
 
 use super::par::parts;
 use crate::DType;
