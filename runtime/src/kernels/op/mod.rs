@@ -15,10 +15,14 @@ pub(crate) mod pool;
 pub(crate) mod resample;
 mod window;
 pub(crate) mod axis_map;
+pub(crate) mod index;
+pub(crate) mod index_add;
 mod row;
 #[cfg(test)]
 mod sample;
 pub(crate) mod scan;
+pub(crate) mod scatter;
+pub(crate) mod sort;
 pub(crate) mod triangle;
 
 use super::par::parts;

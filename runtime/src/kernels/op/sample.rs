@@ -120,3 +120,12 @@ pub(super) fn coordinates(shape: &[usize]) -> Vec<Vec<usize>> {
 pub(super) fn offset(shape: &[usize], at: &[usize]) -> usize {
     shape.iter().zip(at).fold(0, |o, (n, i)| o * n + i)
 }
+
+/// The coordinate with the one of axis `dim` replaced; that of a rank-0 tensor stays.
+pub(super) fn with(at: &[usize], dim: usize, i: usize) -> Vec<usize> {
+    let mut at = at.to_vec();
+    if let Some(a) = at.get_mut(dim) {
+        *a = i;
+    }
+    at
+}

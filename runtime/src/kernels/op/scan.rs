@@ -129,7 +129,7 @@ fn scanned<T: Scan>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Sample, coordinates, offset, produce};
+    use super::super::sample::{Sample, coordinates, offset, produce, with};
     use super::*;
     use crate::DType;
 
@@ -153,11 +153,7 @@ mod tests {
                 let (x, out) = (x.list::<T>(), out.list::<<T as Scan>::To>());
                 for at in coordinates(shape) {
                     let last = at.get(dim).copied().unwrap_or(0);
-                    let lane = (0..=last).map(|i| {
-                        let mut at = at.clone();
-                        at.iter_mut().nth(dim).into_iter().for_each(|a| *a = i);
-                        x[offset(shape, &at)].widen()
-                    });
+                    let lane = (0..=last).map(|i| x[offset(shape, &with(&at, dim, i))].widen());
                     let expected = T::narrow(match fold {
                         Fold::Sum => lane.fold(Running::ZERO, Running::plus),
                         Fold::Product => lane.fold(Running::ONE, Running::times),
