@@ -3,7 +3,7 @@
 use super::Ref;
 use crate::error::Error;
 use crate::kernels::op::attention::{Attention, attention};
-use crate::kernels::op::axis_map::{Along, Pad, axis_map};
+use crate::kernels::op::axis_map::{self, Along, Pad, axis_map};
 use crate::kernels::op::conv::{Conv2d, conv_transpose2d, conv2d};
 use crate::kernels::op::index::{Combine, gather, index_add, index_select, one_hot, scatter};
 use crate::kernels::op::pool::{Pool, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
                             if d + 2 < rank {
                                 Along::Same
                             } else {
-                                Along::nearest(x.shape[d], out.shape[d])
+                                axis_map::nearest(x.shape[d], out.shape[d])
                             }
                         })
                         .collect();
@@ -124,7 +124,7 @@ impl<'a> Call<'a> {
                 let rank = x.shape.len();
                 let mut maps = vec![Along::Same; rank];
                 for d in self.axes(1, rank)? {
-                    maps[d] = Along::flip(x.shape[d]);
+                    maps[d] = axis_map::flip(x.shape[d]);
                 }
                 axis_map(x, &maps, Scalar::Int(0), out);
             }
@@ -132,7 +132,7 @@ impl<'a> Call<'a> {
                 let mut maps = vec![Along::Same; x.shape.len()];
                 let d = self.axis(2)?;
                 if let Some(map) = maps.get_mut(d) {
-                    *map = Along::roll(x.shape[d], self.int(1));
+                    *map = axis_map::roll(x.shape[d], self.int(1));
                 }
                 axis_map(x, &maps, Scalar::Int(0), out);
             }
@@ -144,7 +144,7 @@ impl<'a> Call<'a> {
                 let maps: Vec<Along> = shape
                     .iter()
                     .zip(&times)
-                    .map(|(&n, &t)| Along::repeat(n, t.max(0) as usize))
+                    .map(|(&n, &t)| axis_map::repeat(n, t.max(0) as usize))
                     .collect();
                 axis_map(x.reshaped(&shape), &maps, Scalar::Int(0), out);
             }
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
                 let mut maps = vec![Along::Same; rank];
                 for (k, p) in self.ints(1).chunks_exact(2).enumerate() {
                     let d = rank - 1 - k;
-                    maps[d] = Along::pad(x.shape[d], p[0], p[1], kind);
+                    maps[d] = axis_map::pad(x.shape[d], p[0], p[1], kind);
                 }
                 axis_map(x, &maps, value.unwrap_or(Scalar::Int(0)), out);
             }

@@ -9,14 +9,13 @@
 //! depend on the thread count.
 
 pub(crate) mod attention;
+pub(crate) mod axis_map;
 pub(crate) mod conv;
 mod float;
-pub(crate) mod pool;
-pub(crate) mod resample;
-mod window;
-pub(crate) mod axis_map;
 pub(crate) mod index;
 pub(crate) mod index_add;
+pub(crate) mod pool;
+pub(crate) mod resample;
 mod row;
 #[cfg(test)]
 mod sample;
@@ -24,6 +23,7 @@ pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod sort;
 pub(crate) mod triangle;
+mod window;
 
 use super::par::parts;
 use crate::DType;
