@@ -20,10 +20,10 @@ pub(crate) fn index_select(op: &'static str, x: In, idx: In, dim: usize, mut out
 }
 
 /// `x` at the coordinates of each index, of which the one of `dim` is the index.
-pub(crate) fn gather(x: In, idx: In, dim: usize, mut out: Out) -> Result<()> {
+pub(crate) fn gather(op: &'static str, x: In, idx: In, dim: usize, mut out: Out) -> Result<()> {
     let n = axes(x.shape)[dim];
     let shape = axes(idx.shape);
-    let idx = checked(idx, n, |i| out_of_range("gather", i, dim, n))?;
+    let idx = checked(idx, n, |i| out_of_range(op, i, dim, n))?;
     let walk = Walk::new(shape, axes(x.shape), Some(dim));
     with_bits!(x.dtype, U => gathered(x.bits::<U>(), &walk, &idx, out.bits::<U>()));
     Ok(())
@@ -191,7 +191,7 @@ mod tests {
     fn gather_of(dtype: DType, shape: &[usize], dim: usize, to: &[usize]) {
         let x = Sample::varied(dtype, shape, 9);
         let idx = indices(DType::I64, to, shape.get(dim).copied().unwrap_or(1));
-        let out = produce(dtype, to, |out| gather(x.input(), idx.input(), dim, out).unwrap());
+        let out = produce(dtype, to, |out| gather("gather", x.input(), idx.input(), dim, out).unwrap());
         let (at, bits) = (idx.list::<i64>(), x.bits());
         let expected: Vec<u64> = coordinates(to)
             .into_iter()
@@ -246,7 +246,7 @@ mod tests {
         );
         assert!(matches!(e, Error::Index(_)));
         let idx = Sample::of(&[2, 3], &[0i64, 1, 2, 0, -1, 2]);
-        let e = gather(x.input(), idx.input(), 1, out.output()).unwrap_err();
+        let e = gather("gather", x.input(), idx.input(), 1, out.output()).unwrap_err();
         assert_eq!(
             e.to_string(),
             "error[TP0015]: gather: index -1 is out of range for dim 1 of size 3\n  help: indices are 0..=2"
