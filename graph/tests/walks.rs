@@ -6,8 +6,8 @@ use tensorplay_graph::op::options::Form;
 use tensorplay_graph::op::row::{Lowering, ParamKind};
 use tensorplay_graph::passes::{PassManager, decompose};
 use tensorplay_graph::{
-    Arg, Builder, DType, EvalArg, EvalError, Expr, GraphModule, Host, Interpreter, Meta, Node, NodeId, Op, OpError,
-    TensorType, Transformer, TypeError, TypeInterpreter, Value, copy_call,
+    Arg, Builder, DType, EvalArg, EvalError, Expr, GraphModule, Host, Interpreter, Meta, Node, NodeId, Op,
+    OpError, TensorType, Transformer, TypeError, TypeInterpreter, Value, copy_call,
 };
 
 fn module(text: &str) -> GraphModule {

@@ -26,12 +26,12 @@ pub use device::Device;
 pub use element::Element;
 pub use error::{Error, Result};
 pub use grad_mode::{is_grad_enabled, no_grad};
-#[doc(hidden)]
-pub use private as __private;
 pub use options::{
     AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, Interpolate, PadMode, Pair,
     PoolOptions,
 };
+#[doc(hidden)]
+pub use private as __private;
 pub use random::manual_seed;
 pub use shape::{Dim, Dims, Shape};
 pub use tensor::operators::{IntoOperand, Operand};

@@ -47,11 +47,7 @@ impl<T: Dim> Pair for [T; 2] {
 pub(crate) type Settings = SmallVec<[Option<Host>; 12]>;
 
 fn ints<const N: usize>(lists: [&[i64]; N]) -> Settings {
-    lists
-        .into_iter()
-        .flatten()
-        .map(|&v| Some(Host::Int(v)))
-        .collect()
+    lists.into_iter().flatten().map(|&v| Some(Host::Int(v))).collect()
 }
 
 macro_rules! settings {

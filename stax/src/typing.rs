@@ -41,7 +41,8 @@ impl Typing {
                     let Signature { compute, result } = t.signature(module, *op, args).map_err(at)?;
                     let result = result.ok_or_else(|| at(open(*op)))?;
                     let row = op.row();
-                    let each = (0..node.types.len().max(1)).map(|i| row.result_dtype(i, Some(result)).unwrap_or(result));
+                    let each = (0..node.types.len().max(1))
+                        .map(|i| row.result_dtype(i, Some(result)).unwrap_or(result));
                     t.dtypes.push(each.collect());
                     t.signatures.push(Some((compute.unwrap_or(result), result)));
                 }

@@ -278,7 +278,9 @@ impl Walk {
                 Kind::unit()
             }
             (Some("Tensor"), _, _) => self.tensor_function(c, name, &args),
-            (Some(ty), _, _) if OptionsRow::from_name(ty).is_some() => self.options_function(c, ty, name, &args),
+            (Some(ty), _, _) if OptionsRow::from_name(ty).is_some() => {
+                self.options_function(c, ty, name, &args)
+            }
             (Some(ty), "from", [e]) if HostType::from_name(ty).is_some() => {
                 let at = tokens(*e);
                 let kind = self.expr(e);

@@ -50,7 +50,13 @@ impl Walk {
     }
 
     /// `Conv2dOptions::default()`, `PoolOptions::new(3)`, `PadMode::Constant(0.5)`.
-    pub(super) fn options_function(&mut self, c: &ExprCall, ty: &str, name: &Ident, args: &[&Syntax]) -> Kind {
+    pub(super) fn options_function(
+        &mut self,
+        c: &ExprCall,
+        ty: &str,
+        name: &Ident,
+        args: &[&Syntax],
+    ) -> Kind {
         let Some(options) = OptionsRow::from_name(ty) else {
             return Kind::Unknown;
         };
@@ -79,9 +85,7 @@ impl Walk {
                     self.expr(e);
                 }
                 let message = format!("the call of `{ty}::{name}` cannot be captured yet");
-                self.fail(
-                    Diagnostic::new(code::CALL, c, message).help(format!("write {}", example(options))),
-                )
+                self.fail(Diagnostic::new(code::CALL, c, message).help(format!("write {}", example(options))))
             }
         }
     }
@@ -90,8 +94,7 @@ impl Walk {
     fn numbers(&mut self, kind: Kind, at: &TokenStream, len: usize, ty: HostType) -> Option<Vec<Expr>> {
         match kind {
             Kind::List(kinds) if kinds.len() == len && len > 1 => {
-                let values: Vec<Option<Expr>> =
-                    kinds.into_iter().map(|k| self.as_host(k, at, ty)).collect();
+                let values: Vec<Option<Expr>> = kinds.into_iter().map(|k| self.as_host(k, at, ty)).collect();
                 values.into_iter().collect()
             }
             Kind::List(kinds) => {
@@ -158,11 +161,19 @@ impl Walk {
     }
 
     /// A variant with its value: the tokens, the field's name in a struct variant, and what it is.
-    pub(super) fn variant(&mut self, path: &Path, value: Option<(TokenStream, Option<String>, Kind)>) -> Kind {
+    pub(super) fn variant(
+        &mut self,
+        path: &Path,
+        value: Option<(TokenStream, Option<String>, Kind)>,
+    ) -> Kind {
         let Some((options, variants)) = enumeration(path) else {
             return Kind::Unknown;
         };
-        let name = path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
+        let name = path
+            .segments
+            .last()
+            .map(|s| s.ident.to_string())
+            .unwrap_or_default();
         let Some(number) = variants.iter().position(|v| v.name == name) else {
             let names: Vec<&str> = variants.iter().map(|v| v.name).collect();
             let message = format!("`{}` has no variant `{name}`", options.name);

@@ -384,7 +384,13 @@ pub fn index(c: &Call<'_>) -> Rule {
 /// Integers, i64 out.
 pub fn one_hot(c: &Call<'_>) -> Rule {
     if let Some(d) = first(c).filter(|d| !d.is_int()) {
-        return Err(refuse(c, d, 0, "integers", "convert with to_dtype(DType::I64) first"));
+        return Err(refuse(
+            c,
+            d,
+            0,
+            "integers",
+            "convert with to_dtype(DType::I64) first",
+        ));
     }
     Ok(Signature {
         compute: first(c),

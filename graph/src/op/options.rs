@@ -162,7 +162,9 @@ impl OptionsRow {
                     Initial::Int(v) => Arg::int(v),
                     Initial::Bool(v) => Arg::Host(Expr::Literal(Host::Bool(v))),
                     Initial::Absent => Arg::None,
-                    Initial::New | Initial::AsNew => new.get(i).or(new.first()).cloned().map_or(Arg::None, Arg::Host),
+                    Initial::New | Initial::AsNew => {
+                        new.get(i).or(new.first()).cloned().map_or(Arg::None, Arg::Host)
+                    }
                 });
             }
         }

@@ -91,11 +91,9 @@ impl ParamKind {
         match self {
             ParamKind::Operand | ParamKind::Scalar => t != HostType::DType,
             ParamKind::Float => !matches!(t, HostType::DType | HostType::Bool),
-            ParamKind::Int
-            | ParamKind::Dim
-            | ParamKind::Dims
-            | ParamKind::Ints
-            | ParamKind::Shape => t.is_int(),
+            ParamKind::Int | ParamKind::Dim | ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => {
+                t.is_int()
+            }
             ParamKind::DType => t == HostType::DType,
             ParamKind::Flag => t == HostType::Bool,
             ParamKind::Tensor

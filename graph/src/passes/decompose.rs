@@ -76,7 +76,9 @@ fn enclose(graph: &mut Graph, mark: usize, v: Value) {
     let mut outside = vec![v];
     for node in &mut graph.nodes[mark..] {
         match node.op().map(|op| op.row().lowering) {
-            Some(Lowering::Lane(_) | Lowering::Reduce(_) | Lowering::Copy | Lowering::Op) => node.interior = true,
+            Some(Lowering::Lane(_) | Lowering::Reduce(_) | Lowering::Copy | Lowering::Op) => {
+                node.interior = true
+            }
             Some(Lowering::Contract) => node
                 .args()
                 .iter()

@@ -343,7 +343,12 @@ impl<'a> Parser<'a> {
             self.module.graph.outputs.push(v);
             if self.keyword("into") {
                 let input = self.value()?;
-                let at = self.module.graph.inputs.iter().position(|&i| Value::from(i) == input);
+                let at = self
+                    .module
+                    .graph
+                    .inputs
+                    .iter()
+                    .position(|&i| Value::from(i) == input);
                 let Some(at) = at else {
                     return Err(self.expected("a parameter after `into`"));
                 };

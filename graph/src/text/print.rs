@@ -31,10 +31,13 @@ impl fmt::Display for Node {
             NodeKind::Input(i) => write!(f, "input {i}"),
             NodeKind::Call(op, args) => {
                 let params = op.row().params;
-                let shown = args.iter().enumerate().map(|(i, arg)| match params.get(i).map(|p| p.kind) {
-                    Some(ParamKind::Options(options)) => Shown::Options(options, arg),
-                    _ => Shown::Arg(arg),
-                });
+                let shown = args
+                    .iter()
+                    .enumerate()
+                    .map(|(i, arg)| match params.get(i).map(|p| p.kind) {
+                        Some(ParamKind::Options(options)) => Shown::Options(options, arg),
+                        _ => Shown::Arg(arg),
+                    });
                 write!(f, "{op}(")?;
                 commas(f, shown)?;
                 f.write_str(")")

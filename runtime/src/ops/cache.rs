@@ -1,8 +1,8 @@
 //! Plans of eager operations, kept by thread.
 
 use super::EagerArg;
-use crate::plan::{Plan, Results};
 use crate::plan::bind::{Kernels, Meta, bind};
+use crate::plan::{Plan, Results};
 use crate::{Result, Scalar, Tensor};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -142,7 +142,10 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
     }
     let out = b.call(op, graph_args)?;
     let results = b.module.graph.node(out.node).types.len() as u32;
-    let all = (0..results).map(|index| Value { node: out.node, index });
+    let all = (0..results).map(|index| Value {
+        node: out.node,
+        index,
+    });
     b.module.graph.outputs.extend(all);
     // the operands are what they are: nothing was promised
     b.module.specs.iter_mut().for_each(|s| *s = None);

@@ -107,7 +107,9 @@ fn updating(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
     let y = one(op)?;
     let mut news = SmallVec::<[(&Tensor, Tensor); 2]>::new();
     for &(i, new) in op.updates() {
-        let Some(EagerArg::Tensor(t)) = args.get(i) else { continue };
+        let Some(EagerArg::Tensor(t)) = args.get(i) else {
+            continue;
+        };
         check_variable(op, i, t)?;
         news.push((t, one(new)?));
     }
@@ -123,8 +125,11 @@ fn check_variable(op: Op, i: usize, t: &Tensor) -> Result<()> {
         return Ok(());
     }
     let name = op.row().params[i].name;
-    Err(Error::value(op.name(), format!("`{name}` is not a variable, so it cannot be updated"))
-        .with_help("make it one with variable()"))
+    Err(Error::value(
+        op.name(),
+        format!("`{name}` is not a variable, so it cannot be updated"),
+    )
+    .with_help("make it one with variable()"))
 }
 
 /// Runs an operation that gives values and their indices.

@@ -68,7 +68,12 @@ impl OpStep {
             .outputs
             .iter()
             .map(|d| unsafe { Out::new(d.dtype, &d.shape, at(d.at)) });
-        let bug = || Error::msg(format!("`{}` has no output; this is a bug, please report it", self.op));
+        let bug = || {
+            Error::msg(format!(
+                "`{}` has no output; this is a bug, please report it",
+                self.op
+            ))
+        };
         let out = outputs.next().ok_or_else(bug)?;
         let call = Call {
             step: self,
@@ -104,7 +109,14 @@ impl<'a> Call<'a> {
                     causal: options.first() == Some(&Some(Host::Bool(true))),
                     scale: options.get(1).copied().flatten().and_then(Host::as_float),
                 };
-                attention(x, self.tensor(1)?, self.tensor(2)?, self.optional(3), &attributes, out);
+                attention(
+                    x,
+                    self.tensor(1)?,
+                    self.tensor(2)?,
+                    self.optional(3),
+                    &attributes,
+                    out,
+                );
             }
             Op::Interpolate => match self.ints(2).first() {
                 Some(0) => {
@@ -172,7 +184,11 @@ impl<'a> Call<'a> {
             Op::Embedding => index_select(self.name(), x, self.tensor(1)?, 0, out)?,
             Op::Gather => gather(self.name(), x, self.tensor(1)?, self.axis(2)?, out)?,
             Op::Scatter | Op::ScatterAdd => {
-                let combine = if op == Op::Scatter { Combine::Set } else { Combine::Add };
+                let combine = if op == Op::Scatter {
+                    Combine::Set
+                } else {
+                    Combine::Add
+                };
                 let (idx, src) = (self.tensor(1)?, self.tensor(2)?);
                 scatter(self.name(), x, idx, src, self.axis(3)?, combine, out)?;
             }

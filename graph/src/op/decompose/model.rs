@@ -69,13 +69,16 @@ fn channel_affine(b: &mut Builder, y: Value, x: Value, weight: &Arg, bias: &Arg)
     Ok(y)
 }
 
-/// `batch_norm(x, m, v) = (x - m) * (1 / sqrt(v + eps)) * w + b`, all by channel.
+/// `batch_norm(x, m, v) = (x - m) * (1 / sqrt(v + eps)) * w + b`, all by channel. The root is taken before it is broadcast.
 pub fn batch_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
+    let eps = Expr::Cast(HostType::F64, Box::new(host(args, 5)));
+    let v = b.call(Op::Add, vec![args[2].clone(), Arg::Host(eps)])?;
+    let r = b.call(Op::Rsqrt, vec![v.into()])?;
+    let r = b.call(Op::ChannelsOf, vec![r.into(), x.into()])?;
     let mean = b.call(Op::ChannelsOf, vec![args[1].clone(), x.into()])?;
-    let var = b.call(Op::ChannelsOf, vec![args[2].clone(), x.into()])?;
     let d = b.call(Op::Sub, vec![x.into(), mean.into()])?;
-    let y = scale_by_rsqrt(b, d, var, host(args, 5))?;
+    let y = b.call(Op::Mul, vec![d.into(), r.into()])?;
     channel_affine(b, y, x, &args[3], &args[4])
 }
 
@@ -98,7 +101,14 @@ pub fn batch_norm_train(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let [_, _, _, w, bias, _, eps] = args else {
         unreachable!("batch_norm_train has seven arguments")
     };
-    let args = [args[0].clone(), mean.into(), var.into(), w.clone(), bias.clone(), eps.clone()];
+    let args = [
+        args[0].clone(),
+        mean.into(),
+        var.into(),
+        w.clone(),
+        bias.clone(),
+        eps.clone(),
+    ];
     batch_norm(b, op, &args)
 }
 

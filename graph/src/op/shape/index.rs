@@ -14,7 +14,10 @@ pub fn index_select(c: &Call<'_>) -> Rule {
         && i.len() > 1
     {
         return Err(c
-            .error(Code::RANK, format!("`idx` is {}, expected one axis", c.show(&Some(i))))
+            .error(
+                Code::RANK,
+                format!("`idx` is {}, expected one axis", c.show(&Some(i))),
+            )
             .help("flatten_all() the indices, or use gather(..)")
             .at([1]));
     }
@@ -106,7 +109,10 @@ pub fn index_add(c: &Call<'_>) -> Rule {
         && i.len() > 1
     {
         return Err(c
-            .error(Code::RANK, format!("`idx` is {}, expected one axis", c.show(&Some(i))))
+            .error(
+                Code::RANK,
+                format!("`idx` is {}, expected one axis", c.show(&Some(i))),
+            )
             .help("flatten_all() the indices, or use scatter_add(..)")
             .at([1]));
     }
@@ -124,7 +130,11 @@ pub fn index_add(c: &Call<'_>) -> Rule {
         return Err(c
             .error(
                 Code::SIZES,
-                format!("`src` is {}, expected {}", c.show(&Some(src)), c.show(&Some(want))),
+                format!(
+                    "`src` is {}, expected {}",
+                    c.show(&Some(src)),
+                    c.show(&Some(want))
+                ),
             )
             .help("`src` has one slice for each index")
             .at([0, 2]));

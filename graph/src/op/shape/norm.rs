@@ -77,10 +77,15 @@ pub fn batch_norm_train(c: &Call<'_>) -> Rule {
     let shape = batch_norm(c)?;
     if let Some(s) = &shape[0] {
         let others = s.iter().enumerate().filter(|(i, _)| *i != 1);
-        let count = others.map(|(_, d)| d.known()).try_fold(1usize, |n, d| n.checked_mul(d?));
+        let count = others
+            .map(|(_, d)| d.known())
+            .try_fold(1usize, |n, d| n.checked_mul(d?));
         if let Some(n) = count.filter(|&n| n < 2) {
             return Err(c
-                .error(Code::SIZES, format!("{} has {n} elements a channel", c.show(&shape[0])))
+                .error(
+                    Code::SIZES,
+                    format!("{} has {n} elements a channel", c.show(&shape[0])),
+                )
                 .help("train on 2 or more, or use batch_norm(..)")
                 .at([0]));
         }
@@ -111,7 +116,13 @@ pub fn group_norm(c: &Call<'_>) -> Rule {
         && n % g as usize != 0
     {
         return Err(c
-            .error(Code::SIZES, format!("{n} channels of {} are not divisible by {g} groups", c.show(&shape)))
+            .error(
+                Code::SIZES,
+                format!(
+                    "{n} channels of {} are not divisible by {g} groups",
+                    c.show(&shape)
+                ),
+            )
             .help("the number of groups divides the number of channels")
             .at([0, 1]));
     }
@@ -144,7 +155,10 @@ pub fn channels_of(c: &Call<'_>) -> Rule {
     if c.unknown_sizes(1) {
         return Ok(vec![None]);
     }
-    let w = c.shape(0).and_then(|s| s.first().copied()).unwrap_or(Dim::Unknown);
+    let w = c
+        .shape(0)
+        .and_then(|s| s.first().copied())
+        .unwrap_or(Dim::Unknown);
     let mut out = vec![w];
     out.resize(c.sizes(1).len().saturating_sub(1).max(1), Dim::Known(1));
     Ok(vec![Some(out)])

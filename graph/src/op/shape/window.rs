@@ -110,7 +110,10 @@ fn channels(c: &Call<'_>, x: &[Dim], w: &[Dim], transposed: bool) -> Result<Dim,
         && n % g as usize != 0
     {
         return Err(c
-            .error(Code::SIZES, format!("{n} channels are not divisible by {g} groups"))
+            .error(
+                Code::SIZES,
+                format!("{n} channels are not divisible by {g} groups"),
+            )
             .help("the number of groups divides both numbers of channels")
             .at([1, 3]));
     }
@@ -229,7 +232,10 @@ fn pool(c: &Call<'_>, axes: usize) -> Rule {
             && p.saturating_mul(2) > k
         {
             return Err(c
-                .error(Code::VALUE, format!("padding {p} is more than half of kernel {k}"))
+                .error(
+                    Code::VALUE,
+                    format!("padding {p} is more than half of kernel {k}"),
+                )
                 .help("a window must not lie in the padding alone")
                 .at([1]));
         }
@@ -307,7 +313,10 @@ fn pair(c: &Call<'_>, i: usize) -> Result<Vec<Dim>, OpError> {
     }
     if sizes.len() != 2 && !c.unknown_sizes(i) {
         return Err(c
-            .error(Code::VALUE, format!("{} sizes are given, expected 2", sizes.len()))
+            .error(
+                Code::VALUE,
+                format!("{} sizes are given, expected 2", sizes.len()),
+            )
             .help("write (height, width)")
             .at([i]));
     }

@@ -191,7 +191,9 @@ mod tests {
     fn gather_of(dtype: DType, shape: &[usize], dim: usize, to: &[usize]) {
         let x = Sample::varied(dtype, shape, 9);
         let idx = indices(DType::I64, to, shape.get(dim).copied().unwrap_or(1));
-        let out = produce(dtype, to, |out| gather("gather", x.input(), idx.input(), dim, out).unwrap());
+        let out = produce(dtype, to, |out| {
+            gather("gather", x.input(), idx.input(), dim, out).unwrap()
+        });
         let (at, bits) = (idx.list::<i64>(), x.bits());
         let expected: Vec<u64> = coordinates(to)
             .into_iter()

@@ -8,7 +8,7 @@
 //! Invariants: padding never wins a maximum, and counts in the divisor of a mean; NaN wins, and the first of ties does.
 //! Half types are summed in f32 and rounded once.
 
-use super::float::{Real, with_float};
+use super::float::with_float;
 use super::window::{Axis, CHUNK, Maximum, Order, Sums, sweep};
 use super::{In, Out, each_row};
 use crate::DType;

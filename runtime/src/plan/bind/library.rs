@@ -32,7 +32,10 @@ impl Binder<'_> {
             Op::Contiguous | Op::Detach => x.layout.clone(),
             Op::Transpose => x.layout.transpose(i(1), i(2))?,
             Op::T => x.layout.t()?,
-            Op::ChannelsOf => x.layout.reshaped(self.shape(id.into())).unwrap_or(x.layout.clone()),
+            Op::ChannelsOf => x
+                .layout
+                .reshaped(self.shape(id.into()))
+                .unwrap_or(x.layout.clone()),
             Op::Permute => x.layout.permute(&self.ints(&args[1]))?,
             Op::Unsqueeze => x.layout.unsqueeze(i(1))?,
             Op::Squeeze => x.layout.squeeze(i(1))?,

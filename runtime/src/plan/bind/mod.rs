@@ -10,9 +10,9 @@ pub(crate) use key::key_params;
 
 use super::arena::{Draft, place};
 use super::check::{self, Divisor};
+use super::op::{Attribute, Dense, OpStep};
 use super::space::{IterSpace, Shapes, broadcast_strides};
 use super::spec::Binding;
-use super::op::{Attribute, Dense, OpStep};
 use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
 use crate::kernels::nest::{Nest, View};
 use crate::kernels::strip::Strip;
