@@ -3,7 +3,7 @@
 //! Problem: a stable order of any dtype, in which NaN is the largest and both zeros are equal. Method: an element becomes
 //! an unsigned key of that order (complemented where the order descends), and key and index become one integer, so that
 //! an unstable sort of plain integers gives the stable order. The order of all rows is found first, in parallel, with
-//! the axis innermost; values are then moved by it. `topk` sorts only what a selection has put in front.
+//! the axis innermost; values are then moved by it. `topk` sorts only what a selection has kept.
 //!
 //! Invariant: of equal elements the smaller index comes first, in both directions.
 
@@ -153,16 +153,38 @@ fn order<T: Ordered, P: Pair>(
     let cost = (x.len() as u64 * 2).saturating_add(out.len() as u64 * 3 * depth);
     each_row(out, k, cost, |lane, out| {
         let x = &x[lane / inner * n * inner + lane % inner..];
-        let mut pairs: Vec<P> = (0..n).map(|i| P::pack(x[i * inner].key() ^ flip, i)).collect();
-        if k < n {
-            pairs.select_nth_unstable(k);
-            pairs.truncate(k);
-        }
+        let pairs = (0..n).map(|i| P::pack(x[i * inner].key() ^ flip, i));
+        let mut pairs = if k < n {
+            smallest(pairs, k)
+        } else {
+            pairs.collect()
+        };
         pairs.sort_unstable();
         for (o, pair) in out.iter_mut().zip(pairs) {
             o.write(pair.index());
         }
     });
+}
+
+/// The `k` smallest, in any order, for `k` above 0. Most of many pairs cost one comparison with the largest candidate.
+fn smallest<P: Pair>(pairs: impl Iterator<Item = P>, k: usize) -> Vec<P> {
+    let room = (4 * k).max(64);
+    let (mut kept, mut limit) = (Vec::with_capacity(room), None);
+    for pair in pairs {
+        if limit.is_some_and(|limit| pair > limit) {
+            continue;
+        }
+        kept.push(pair);
+        if kept.len() == room {
+            limit = Some(*kept.select_nth_unstable(k - 1).1);
+            kept.truncate(k);
+        }
+    }
+    if kept.len() > k {
+        kept.select_nth_unstable(k - 1);
+        kept.truncate(k);
+    }
+    kept
 }
 
 /// Moves the elements that the indices name along the middle axis.
@@ -260,6 +282,8 @@ mod tests {
     fn many_rows_are_sorted_in_parallel() {
         check(DType::F32, &[40, 33, 3], 1, None, false);
         check(DType::F64, &[600, 65], 1, Some(7), true);
+        check(DType::I32, &[2, 5000], 1, Some(150), true);
+        check(DType::BF16, &[5000, 2], 0, Some(20), true);
     }
 
     #[test]
