@@ -3,11 +3,13 @@
 //! Problem: NCHW images of four float dtypes, with strides, padding, dilation and groups, at the speed of matrix products.
 //! Method: the inputs under the taps of a block of output positions become the columns of a matrix that fits the cache
 //! (im2col), which `gemm` multiplies by the weights; with 1x1 kernels the image is that matrix already. Groups of one
-//! input channel (depthwise) add weighted rows instead. The transpose multiplies first, and adds the products where
-//! their taps point (col2im). Half types are widened on the way, accumulate in f32 with the bias and are rounded once.
+//! input channel (depthwise) add weighted rows instead. The transpose is in [`transpose`]. Half types are widened on the
+//! way, accumulate in f32 with the bias and are rounded once.
 //!
 //! Invariants: blocks depend on the shapes only, and one item adds up an output, in one order, so results do not
 //! depend on the thread count.
+
+mod transpose;
 
 use super::float::{Real, Shared, Wide, biases, is_wide, narrow, product, with_float};
 use super::window::{Axis, CHUNK, Sums, sweep};
@@ -96,24 +98,44 @@ pub(crate) fn conv2d(x: In, w: In, bias: Option<In>, o: &Conv2d, out: Out) {
     })
 }
 
+/// The transpose of a convolution: `x` [N, C, H, W] and `w` [C, O / groups, KH, KW], with `bias` [O], into
+/// [N, O, OH, OW], whose sizes include the output padding. Floats.
+pub(crate) fn conv_transpose2d(x: In, w: In, bias: Option<In>, o: &Conv2d, out: Out) {
+    if out.count() == 0 {
+        return;
+    }
+    let output = [out.shape[2], out.shape[3]];
+    let s = Sizes {
+        images: x.shape[0],
+        groups: o.groups,
+        c: w.shape[0] / o.groups,
+        o: w.shape[1],
+        input: [x.shape[2], x.shape[3]],
+        kernel: [w.shape[2], w.shape[3]],
+        output,
+        axes: o.axes(output),
+    };
+    with_float!(x.dtype, S => transpose::transposed::<S>(x, w, bias, &s, out))
+}
+
 /// One input channel a group: adds rows, times a weight, tap by tap.
-fn depthwise<S: Store<Elem: Real + Sums> + Element>(x: In, w: In, bias: Option<In>, s: &Sizes, mut out: Out) {
+fn depthwise<S: Sums + Element>(x: In, w: In, bias: Option<In>, s: &Sizes, mut out: Out) {
     let (channels, [rows, cols]) = (s.groups * s.o, s.output);
-    let (x, w) = (Wide::new::<S>(x), Wide::new::<S>(w));
-    let (x, w, bias) = (x.data(), w.data(), biases::<S>(bias, channels));
-    let add = <S::Elem as Sums>::multiply_add();
+    // halves are widened tap by tap: a wide copy of the image would cost more
+    let (x, w) = (Shared::<S>::new(x.of::<S>().as_ptr()), w.of::<S>());
+    let (bias, add) = (biases::<S>(bias, channels), S::multiply_add());
     let cost = 4 * s.cost::<S::Elem>(rows * cols);
     each_row(out.of::<S>(), cols, cost, |row, to| {
         let (image, channel, row) = (row / rows / channels, row / rows % channels, row % rows);
         let plane = x.at((image * s.groups + channel / s.o) * s.input[0] * s.input[1]);
-        let weights = w.at(channel * s.taps());
+        let weights = &w[channel * s.taps()..];
         for (i, to) in to.chunks_mut(CHUNK).enumerate() {
             let mut acc = [bias[channel]; CHUNK];
             let from = i * CHUNK;
             sweep(&s.axes, s.kernel, row, from..from + to.len(), |tap, run, at| {
                 // SAFETY: the run lies in the chunk, and the elements under it in the plane.
                 unsafe {
-                    let weight = (*weights.add(tap)).to_f64();
+                    let weight = weights[tap].to_f64();
                     let acc = acc.as_mut_ptr().add(run.start).cast();
                     add(acc, plane.add(at).cast(), s.axes[1].stride, run.len(), weight);
                 }
@@ -234,116 +256,6 @@ unsafe fn gather<S: Store<Elem: Real>>(
                 }
             }
             (y, x, at) = (y + 1, 0, at + n);
-        }
-    }
-}
-
-/// The transpose of a convolution: `x` [N, C, H, W] and `w` [C, O / groups, KH, KW], with `bias` [O], into
-/// [N, O, OH, OW], whose sizes include the output padding. Floats.
-pub(crate) fn conv_transpose2d(x: In, w: In, bias: Option<In>, o: &Conv2d, out: Out) {
-    if out.count() == 0 {
-        return;
-    }
-    let output = [out.shape[2], out.shape[3]];
-    let s = Sizes {
-        images: x.shape[0],
-        groups: o.groups,
-        c: w.shape[0] / o.groups,
-        o: w.shape[1],
-        input: [x.shape[2], x.shape[3]],
-        kernel: [w.shape[2], w.shape[3]],
-        output,
-        axes: o.axes(output),
-    };
-    with_float!(x.dtype, S => transposed::<S>(x, w, bias, &s, out))
-}
-
-/// Rows of weights (output channels and taps) that are multiplied at a time.
-const ROWS: usize = 256;
-
-fn transposed<S: Store<Elem: Real> + Element>(x: In, w: In, bias: Option<In>, s: &Sizes, mut out: Out) {
-    let size = size_of::<S::Elem>();
-    let (taps, inputs, outputs) = (s.taps(), s.input[0] * s.input[1], s.output[0] * s.output[1]);
-    // output channels of an item, and input rows of a block
-    let step = (ROWS / taps.max(1)).clamp(1, s.o);
-    let blocks = s.o.div_ceil(step);
-    let lines = (BLOCK / (step * taps * s.input[1] * size).max(1)).clamp(1, s.input[0].max(1));
-    let (x, w) = (Wide::new::<S>(x), Wide::new::<S>(w));
-    let (x, w, bias) = (x.data(), w.data(), biases::<S>(bias, s.groups * s.o));
-    let out = Shared::<S>::new(out.of::<S>().as_mut_ptr());
-    parts(s.cost::<S::Elem>(inputs), s.images * s.groups * blocks, |range| {
-        let columns = Scratch::new(step * taps * lines * s.input[1] * size);
-        let sums = Scratch::new(if is_wide::<S>() { 0 } else { step * outputs * size });
-        let columns = columns.ptr().cast::<S::Elem>();
-        for item in range {
-            let (map, first) = (item / blocks, item % blocks * step);
-            let (group, channels) = (map % s.groups, step.min(s.o - first));
-            let (image, to) = (x.at(map * s.c * inputs), out.at((map * s.o + first) * outputs));
-            let sums = if is_wide::<S>() {
-                to.cast()
-            } else {
-                sums.ptr().cast::<S::Elem>()
-            };
-            // SAFETY: the columns have room for the rows of `step` channels and the positions of `lines` rows; the
-            // outputs of these channels are this item's, in the tensor or in the scratch.
-            unsafe {
-                for o in 0..channels {
-                    let bias = bias[group * s.o + first + o];
-                    (0..outputs).for_each(|i| sums.add(o * outputs + i).write(bias));
-                }
-                for line in (0..s.input[0]).step_by(lines) {
-                    let lines = lines.min(s.input[0] - line);
-                    let (n, pitch) = (lines * s.input[1], s.o * taps);
-                    let shape = Shape {
-                        m: channels * taps,
-                        n,
-                        k: s.c,
-                        a: [1, pitch as isize],
-                        b: [inputs as isize, 1],
-                        out: [n as isize, 1],
-                    };
-                    let weights = w.at(group * s.c * pitch + first * taps);
-                    product(shape, weights, image.add(line * s.input[1]), columns);
-                    for o in 0..channels {
-                        scatter(
-                            columns.add(o * taps * n),
-                            s,
-                            line..line + lines,
-                            sums.add(o * outputs),
-                        );
-                    }
-                }
-                if !is_wide::<S>() {
-                    narrow::<S>(sums, Real::NEUTRAL, to, channels * outputs);
-                }
-            }
-        }
-    });
-}
-
-/// Adds the products of some input rows to the outputs of a channel.
-///
-/// # Safety
-/// `products` has a row of those inputs for every tap, and `out` is a plane of outputs.
-unsafe fn scatter<E: Real>(products: *const E, s: &Sizes, lines: std::ops::Range<usize>, out: *mut E) {
-    let (cols, step) = (s.input[1], s.axes[1].stride);
-    for tap in 0..s.taps() {
-        let (i, j) = (tap / s.kernel[1], tap % s.kernel[1]);
-        let run = s.axes[1].inside(j, 0..cols);
-        if run.is_empty() {
-            continue;
-        }
-        for line in s.axes[0].inside(i, lines.clone()) {
-            let at = s.axes[0].element(line, i) * s.output[1] + s.axes[1].element(run.start, j);
-            let src = (tap * lines.len() + line - lines.start) * cols + run.start;
-            // SAFETY: the caller's contract; the taps of the run lie inside.
-            unsafe {
-                let (src, out) = (products.add(src), out.add(at));
-                match step {
-                    1 => (0..run.len()).for_each(|l| *out.add(l) += *src.add(l)),
-                    _ => (0..run.len()).for_each(|l| *out.add(l * step) += *src.add(l)),
-                }
-            }
         }
     }
 }

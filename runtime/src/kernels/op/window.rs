@@ -16,6 +16,9 @@ use std::ops::Range;
 /// Outputs whose accumulators stay in L1.
 pub(super) const CHUNK: usize = 256;
 
+/// Strided elements that are collected at a time.
+const COLLECT: usize = 64;
+
 /// One dimension over which a window slides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
@@ -92,13 +95,20 @@ unsafe fn combine<S: Store>(
     // SAFETY: the caller's contract.
     unsafe {
         let acc = std::slice::from_raw_parts_mut(acc, n);
-        match step {
-            1 => {
-                let src = std::slice::from_raw_parts(src, n);
-                acc.iter_mut().zip(src).for_each(|(a, x)| *a = f(*a, x.load()));
+        if step == 1 {
+            let src = std::slice::from_raw_parts(src, n);
+            acc.iter_mut().zip(src).for_each(|(a, x)| *a = f(*a, x.load()));
+            return;
+        }
+        // computing on strided elements does not vectorise: collect them first
+        for (i, acc) in acc.chunks_mut(COLLECT).enumerate() {
+            let src = src.add(i * COLLECT * step);
+            let mut dense = [*src; COLLECT];
+            match step {
+                2 => (0..acc.len()).for_each(|l| dense[l] = *src.add(2 * l)),
+                _ => (0..acc.len()).for_each(|l| dense[l] = *src.add(step * l)),
             }
-            2 => (acc.iter_mut().enumerate()).for_each(|(i, a)| *a = f(*a, (*src.add(2 * i)).load())),
-            _ => (acc.iter_mut().enumerate()).for_each(|(i, a)| *a = f(*a, (*src.add(step * i)).load())),
+            acc.iter_mut().zip(&dense).for_each(|(a, x)| *a = f(*a, x.load()));
         }
     }
 }
@@ -134,7 +144,7 @@ unsafe fn maximum<S: Store<Elem: Order>, T: Tier>(acc: *mut u8, src: *const u8, 
     // SAFETY: the caller's contract.
     unsafe {
         combine::<S>(acc.cast(), src.cast(), step, n, |a, x| {
-            if x > a || x.not_a_number() { x } else { a }
+            if (x > a) | x.not_a_number() { x } else { a }
         })
     }
 }
