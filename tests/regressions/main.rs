@@ -1,0 +1,4 @@
+//! Bugs, each with its smallest program.
+#![deny(warnings)]
+
+mod own;
