@@ -65,7 +65,6 @@ pub fn lower(
         typing,
         lanes: Vec::new(),
         values: BTreeMap::new(),
-        logical: BTreeMap::new(),
         operands: Vec::new(),
         buffers: Vec::new(),
         params: Vec::new(),
@@ -121,8 +120,6 @@ struct Lowerer<'a> {
     typing: &'a Typing,
     lanes: Vec<Lane>,
     values: BTreeMap<Value, usize>,
-    /// The graph dtype of a lane, where it is narrower than the compute type.
-    logical: BTreeMap<usize, DType>,
     operands: Vec<Value>,
     buffers: Vec<Buffer>,
     params: Vec<Param>,
@@ -256,11 +253,7 @@ impl Lowerer<'_> {
             self.operands.len() - 1
         });
         let (name, dtype) = (self.buffers[at].name.clone(), self.buffers[at].dtype);
-        let lane = self.push(Def::Operand(at as u16), dtype.compute(), name);
-        if self.typing.dtype(v).is_half() {
-            self.logical.insert(lane, self.typing.dtype(v));
-        }
-        lane
+        self.push(Def::Operand(at as u16), dtype.compute(), name)
     }
 
     fn cast(&mut self, lane: usize, dtype: DType) -> usize {
@@ -320,9 +313,6 @@ impl Lowerer<'_> {
             Lowering::Reduce(fold) => self.fold_node(fold, node.args(), result, &name),
             _ => unreachable!("{op} is not part of a group"),
         };
-        if result.is_half() {
-            self.logical.entry(lane).or_insert(result);
-        }
         self.values.insert(id.into(), lane);
     }
 
@@ -339,15 +329,18 @@ impl Lowerer<'_> {
     ) -> usize {
         match class {
             LaneClass::Cast => {
-                let x = self.operand_as_is(&args[0], space);
-                let from = self.logical.get(&x).copied();
-                let cast = self.cast(x, result.compute());
-                match result {
-                    _ if from == Some(result) => cast,
-                    DType::F16 => self.inst(LaneOp::RoundF16, vec![cast], DType::F32, name),
-                    DType::BF16 => self.inst(LaneOp::RoundBF16, vec![cast], DType::F32, name),
-                    _ => cast,
+                let Arg::Value(v) = &args[0] else {
+                    unreachable!("a cast takes a tensor")
+                };
+                let x = self.tensor(*v, space);
+                let from = self.typing.dtype(*v);
+                if from == result {
+                    return x;
                 }
+                // a written cast sees the value that its operand's dtype can hold
+                let x = self.rounded(x, from, name);
+                let cast = self.cast(x, result.compute());
+                self.rounded(cast, result, name)
             }
             LaneClass::Round1 if !compute.is_float() => self.operand(&args[0], compute, space),
             LaneClass::Select => {
@@ -377,11 +370,22 @@ impl Lowerer<'_> {
         }
     }
 
-    fn operand_as_is(&mut self, arg: &Arg, space: Space) -> usize {
-        match arg {
-            Arg::Value(v) => self.tensor(*v, space),
-            _ => unreachable!("a cast takes a tensor"),
+    /// A lane of the compute type, rounded to the precision of `dtype`.
+    fn rounded(&mut self, lane: usize, dtype: DType, name: &str) -> usize {
+        let round = match dtype {
+            DType::F16 => LaneOp::RoundF16,
+            DType::BF16 => LaneOp::RoundBF16,
+            _ => return lane,
+        };
+        let exact = match &self.lanes[lane].def {
+            Def::Operand(at) => self.buffers[usize::from(*at)].dtype == dtype,
+            Def::Inst(op, _) => *op == round,
+            _ => false,
+        };
+        if exact {
+            return lane;
         }
+        self.inst(round, vec![lane], DType::F32, name)
     }
 
     fn fold_node(&mut self, fold: Fold, args: &[Arg], result: DType, name: &str) -> usize {

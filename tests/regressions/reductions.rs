@@ -46,6 +46,40 @@ fn report_057_a_normalised_constant_is_zero() {
 }
 
 #[test]
+fn report_060_a_written_cast_is_a_rounding() {
+    let x = row([5000.0f32]);
+    exact!([x: f16 = x, y: f16 = x] (x * y).to_dtype(DType::F32) => row([INF]));
+    exact!([x: f32 = x] (x.to_dtype(DType::F16) * x.to_dtype(DType::F16)).to_dtype(DType::F32) => row([INF]));
+    exact!([x: f16 = x, y: f16 = x] (x * y).to_dtype(DType::I32) => row([i32::MAX]));
+    exact!([x: bf16 = row([257.0f32]), y: bf16 = row([3.0f32])]
+        (x * y).to_dtype(DType::F16)
+        => row([768.0f32]).to_dtype(DType::F16));
+    exact!([x: f32 = row([2049.0f32])] x.to_dtype(DType::F16).to_dtype(DType::F32) => row([2048.0f32]));
+    exact!([x: f32 = row([2049.0f32])] x.to_dtype(DType::F16).to_dtype(DType::F32) + 1 => row([2049.0f32]));
+    exact!([x: f32 = row([257.0f32])] x.to_dtype(DType::BF16).to_dtype(DType::F32) * 2 => row([512.0f32]));
+    exact!([x: f64 = row([16_777_217.0f64])]
+        x.to_dtype(DType::F32).to_dtype(DType::F64)
+        => row([16_777_216.0f64]));
+}
+
+#[test]
+fn report_060_products_of_two_dtypes_in_one_group() {
+    let (x, y) = (row([683.0f32]), row([3.0f32]));
+    exact!([x: f16 = x, y: f16 = y]
+        (x * y).to_dtype(DType::F32) - x.to_dtype(DType::F32) * y.to_dtype(DType::F32)
+        => row([-1.0f32]));
+    exact!([x: f16 = x, y: f16 = y]
+        x.to_dtype(DType::F32) * y.to_dtype(DType::F32) - (x * y).to_dtype(DType::F32)
+        => row([1.0f32]));
+    exact!([x: f16 = x, y: f16 = y]
+        (x * y).to_dtype(DType::F32) - (x.to_dtype(DType::F32) * y.to_dtype(DType::F32)).to_dtype(DType::F16).to_dtype(DType::F32)
+        => row([0.0f32]));
+    exact!([x: f16 = x, y: f16 = y]
+        (x * y).to_dtype(DType::F32) * 0.0 + (x.to_dtype(DType::F32) * y.to_dtype(DType::F32)).to_dtype(DType::I32)
+        => row([2049.0f32]));
+}
+
+#[test]
 fn report_061_products_of_f16_accumulate_in_f32() {
     let mut values = [1e-4f32; 1001];
     values[0] = 1.0;
