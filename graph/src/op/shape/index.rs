@@ -355,7 +355,7 @@ pub fn pad(c: &Call<'_>) -> Rule {
             .help("write two numbers for each axis from the last")
             .at([0, 1]));
     }
-    let mode = c.int(2);
+    let mode = c.ints(2).first().copied().flatten();
     let rank = out.len();
     for (k, p) in pads.chunks_exact(2).enumerate() {
         let at = rank - 1 - k;

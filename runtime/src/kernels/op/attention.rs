@@ -235,7 +235,7 @@ fn typed<S: Store<Elem: Exponentials> + Element>(
                     }
                 }
                 if !is_wide::<S>() {
-                    narrow::<S>(sums, Real::NEUTRAL, to, n * ev);
+                    narrow::<S>(sums, S::Elem::default(), to, n * ev);
                 }
             }
         }

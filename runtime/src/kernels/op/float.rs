@@ -24,8 +24,6 @@ pub(crate) trait Real:
     + Div<Output = Self>
     + AddAssign
 {
-    /// What changes no number when it is added.
-    const NEUTRAL: Self;
     const NEG_INFINITY: Self;
     /// `self + a * b`, fused where that is one instruction.
     fn multiply_add<T: Tier>(self, a: Self, b: Self) -> Self;
@@ -34,7 +32,6 @@ pub(crate) trait Real:
 macro_rules! reals {
     ($($t:ident)*) => {$(
         impl Real for $t {
-            const NEUTRAL: $t = -0.0;
             const NEG_INFINITY: $t = $t::NEG_INFINITY;
             #[inline(always)]
             fn multiply_add<T: Tier>(self, a: $t, b: $t) -> $t {
@@ -146,7 +143,7 @@ impl<'a, E: Real> Wide<'a, E> {
 pub(super) fn biases<S: Store<Elem: Real> + Element>(bias: Option<In>, channels: usize) -> Vec<S::Elem> {
     match bias {
         Some(b) => b.of::<S>().iter().map(|b| b.load()).collect(),
-        None => vec![Real::NEUTRAL; channels],
+        None => vec![S::Elem::default(); channels],
     }
 }
 

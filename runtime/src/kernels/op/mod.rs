@@ -208,7 +208,9 @@ pub(crate) fn each_row<T: Send>(
     parts(cost_ns, rows, |range| {
         for row in range {
             // SAFETY: the row lies in `out`, and no other call of `f` sees it.
-            f(row, unsafe { std::slice::from_raw_parts_mut(all.at(row * len), len) });
+            f(row, unsafe {
+                std::slice::from_raw_parts_mut(all.at(row * len), len)
+            });
         }
     });
 }

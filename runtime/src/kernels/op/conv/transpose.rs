@@ -79,7 +79,7 @@ pub(super) fn transposed<S: Store<Elem: Real> + Element>(
                     }
                 }
                 if !is_wide::<S>() {
-                    narrow::<S>(sums, Real::NEUTRAL, to, channels * outputs);
+                    narrow::<S>(sums, S::Elem::default(), to, channels * outputs);
                 }
             }
         }
