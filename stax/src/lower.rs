@@ -328,6 +328,8 @@ impl Lowerer<'_> {
         name: &str,
     ) -> usize {
         match class {
+            // inside a composite nothing is rounded to a half type
+            LaneClass::Cast if op == Op::AsDtype => self.operand(&args[0], result.compute(), space),
             LaneClass::Cast => {
                 let Arg::Value(v) = &args[0] else {
                     unreachable!("a cast takes a tensor")

@@ -89,7 +89,7 @@ pub fn schedule(graph: &Graph) -> Schedule {
 /// The dims argument of a fold, as a key: folds of one group have one key.
 pub fn fold_dims(op: Op, args: &[Arg]) -> Option<&Arg> {
     match op {
-        Op::SumAll | Op::MaxAll | Op::MinAll => None,
+        Op::SumAll | Op::WideSumAll | Op::MaxAll | Op::MinAll => None,
         _ => args.get(1),
     }
 }
@@ -98,7 +98,13 @@ pub fn fold_dims(op: Op, args: &[Arg]) -> Option<&Arg> {
 pub fn keeps_dims(op: Op) -> bool {
     matches!(
         op,
-        Op::SumKeepdim | Op::MaxKeepdim | Op::MinKeepdim | Op::ArgmaxKeepdim | Op::ArgminKeepdim | Op::RowMax
+        Op::SumKeepdim
+            | Op::WideSumKeepdim
+            | Op::MaxKeepdim
+            | Op::MinKeepdim
+            | Op::ArgmaxKeepdim
+            | Op::ArgminKeepdim
+            | Op::RowMax
     )
 }
 

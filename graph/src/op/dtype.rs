@@ -269,6 +269,15 @@ pub fn sum(c: &Call<'_>) -> Rule {
     both(first(c).map(|d| if d.is_float() { d } else { DType::I64 }))
 }
 
+/// Floats; f64 out.
+pub fn wide(c: &Call<'_>) -> Rule {
+    float_strict(c)?;
+    Ok(Signature {
+        compute: first(c),
+        result: Some(DType::F64),
+    })
+}
+
 /// Any operand, i64 out.
 pub fn arg(c: &Call<'_>) -> Rule {
     Ok(Signature {

@@ -222,6 +222,12 @@ macro_rules! op_table {
             SumKeepdim sum_keepdim try_sum_keepdim(x: tensor, dims: dims) => one, reduce_keepdim, sum, reduce(sum);
             /// Sum of all elements.
             SumAll sum_all try_sum_all(x: tensor) => one, reduce_all, sum, reduce(sum);
+            #[doc(hidden)]
+            WideSum wide_sum try_wide_sum(x: tensor, dims: dims) => one, reduce, wide, reduce(sum);
+            #[doc(hidden)]
+            WideSumKeepdim wide_sum_keepdim try_wide_sum_keepdim(x: tensor, dims: dims) => one, reduce_keepdim, wide, reduce(sum);
+            #[doc(hidden)]
+            WideSumAll wide_sum_all try_wide_sum_all(x: tensor) => one, reduce_all, wide, reduce(sum);
             /// Mean over `dims`; floats only.
             Mean mean try_mean(x: tensor, dims: dims) => one, reduce, float_strict, composite(mean);
             /// Mean over `dims`, which stay with size 1.
@@ -434,6 +440,8 @@ macro_rules! op_table {
             // cast
             #[doc(hidden)]
             AsFloat as_float try_as_float(x: tensor) => one, same, float, lane(cast);
+            #[doc(hidden)]
+            AsDtype as_dtype try_as_dtype(x: tensor, dtype: dtype) => one, same, given, lane(cast);
             /// Converts the elements; saturates as Rust's `as`.
             ToDtype to_dtype try_to_dtype(x: tensor, dtype: dtype) => one, same, given, lane(cast);
         }

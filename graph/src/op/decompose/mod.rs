@@ -130,42 +130,54 @@ fn folded_extent(b: &Builder, x: Value, folded: Value, dims: &[Expr]) -> Expr {
     Expr::binary(HostBinary::Div, Expr::ElemCount(x), rows)
 }
 
-/// `mean(x) = sum(x) / n`.
+/// A value that is computed in f64 for each row, in the dtype of `x`.
+fn narrow(b: &mut Builder, wide: Value, x: Value) -> Rule {
+    b.call(Op::AsDtype, vec![wide.into(), Arg::Host(Expr::DTypeOf(x))])
+}
+
+/// `mean(x) = sum(x) / n`, the quotient in f64.
 pub fn mean(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
     let dims = args.get(1).map(dims_of).unwrap_or_default();
     let sum = match op {
-        Op::MeanAll => b.call(Op::SumAll, vec![x.into()])?,
-        Op::MeanKeepdim => b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?,
-        _ => b.call(Op::Sum, vec![x.into(), list(&dims)])?,
+        Op::MeanAll => b.call(Op::WideSumAll, vec![x.into()])?,
+        Op::MeanKeepdim => b.call(Op::WideSumKeepdim, vec![x.into(), list(&dims)])?,
+        _ => b.call(Op::WideSum, vec![x.into(), list(&dims)])?,
     };
     let n = folded_extent(b, x, sum, &dims);
-    b.call(Op::Div, vec![sum.into(), Arg::Host(n)])
+    let mean = b.call(Op::Div, vec![sum.into(), Arg::Host(n)])?;
+    narrow(b, mean, x)
 }
 
-/// `var(x) = sum((x - mean(x))^2) / max(n - correction, 0)`.
+/// `var(x) = sum((x - mean(x))^2) / max(n - correction, 0)`, the quotient in f64.
 pub fn var(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
+    let v = wide_var(b, op, args)?;
+    narrow(b, v, tensor(args, 0))
+}
+
+/// `std_dev(x) = sqrt(var(x))`, the root in f64.
+pub fn std_dev(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
+    let v = wide_var(b, op, args)?;
+    let root = b.call(Op::Sqrt, vec![v.into()])?;
+    narrow(b, root, tensor(args, 0))
+}
+
+fn wide_var(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
     let dims = dims_of(&args[1]);
     let mean = b.call(Op::MeanKeepdim, vec![x.into(), list(&dims)])?;
     let d = b.call(Op::Sub, vec![x.into(), mean.into()])?;
     let d = b.call(Op::Square, vec![d.into()])?;
     let fold = if op == Op::VarKeepdim {
-        Op::SumKeepdim
+        Op::WideSumKeepdim
     } else {
-        Op::Sum
+        Op::WideSum
     };
     let sum = b.call(fold, vec![d.into(), list(&dims)])?;
     let n = Expr::Cast(HostType::I64, Box::new(folded_extent(b, x, sum, &dims)));
     let c = Expr::Cast(HostType::I64, Box::new(host(args, 2)));
     let divisor = Expr::binary(HostBinary::Max, Expr::binary(HostBinary::Sub, n, c), Expr::int(0));
     b.call(Op::Div, vec![sum.into(), Arg::Host(divisor)])
-}
-
-/// `std_dev(x) = sqrt(var(x))`.
-pub fn std_dev(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let v = b.call(Op::Var, args.to_vec())?;
-    b.call(Op::Sqrt, vec![v.into()])
 }
 
 /// `norm(x, p) = sum(|x|^p)^(1/p)`; `max(|x|)` for p = inf, `min(|x|)` for -inf, `sum(x != 0)` for 0.
@@ -187,8 +199,9 @@ pub fn norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     }
     if p == 2.0 {
         let s = b.call(Op::Square, vec![x.into()])?;
-        let s = b.call(Op::Sum, vec![s.into(), dims])?;
-        return b.call(Op::Sqrt, vec![s.into()]);
+        let s = b.call(Op::WideSum, vec![s.into(), dims])?;
+        let root = b.call(Op::Sqrt, vec![s.into()])?;
+        return narrow(b, root, x);
     }
     if p == 0.0 {
         let nonzero = b.call(Op::Ne, vec![x.into(), Arg::float(0.0)])?;
@@ -275,11 +288,12 @@ pub fn layer_norm(b: &mut Builder, op: Op, args: &[Arg]) -> Rule {
     }
     let dims: Vec<Expr> = (1..=trailing).rev().map(|i| Expr::int(-i)).collect();
     let n = Arg::Host(extent(b, x, &dims));
-    let s = b.call(Op::SumKeepdim, vec![x.into(), list(&dims)])?;
+    let s = b.call(Op::WideSumKeepdim, vec![x.into(), list(&dims)])?;
     let mean = b.call(Op::Div, vec![s.into(), n.clone()])?;
+    let mean = narrow(b, mean, x)?;
     let d = b.call(Op::Sub, vec![x.into(), mean.into()])?;
     let q = b.call(Op::Square, vec![d.into()])?;
-    let q = b.call(Op::SumKeepdim, vec![q.into(), list(&dims)])?;
+    let q = b.call(Op::WideSumKeepdim, vec![q.into(), list(&dims)])?;
     let v = b.call(Op::Div, vec![q.into(), n])?;
     let y = scale_by_rsqrt(b, d, v, host(args, 4))?;
     let y = match &args[2] {
@@ -297,18 +311,20 @@ pub fn rms_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
     let dims = [Expr::int(-1)];
     let q = b.call(Op::Square, vec![x.into()])?;
-    let q = b.call(Op::SumKeepdim, vec![q.into(), list(&dims)])?;
+    let q = b.call(Op::WideSumKeepdim, vec![q.into(), list(&dims)])?;
     let v = b.call(Op::Div, vec![q.into(), Arg::Host(extent(b, x, &dims))])?;
     let y = scale_by_rsqrt(b, x, v, host(args, 2))?;
     b.call(Op::Mul, vec![y.into(), args[1].clone()])
 }
 
+/// `x * (1 / sqrt(v + eps))`, the root of the f64 `v` in f64.
 fn scale_by_rsqrt(b: &mut Builder, x: Value, v: Value, eps: Expr) -> Rule {
     let v = b.call(
         Op::Add,
         vec![v.into(), Arg::Host(Expr::Cast(HostType::F64, Box::new(eps)))],
     )?;
     let r = b.call(Op::Rsqrt, vec![v.into()])?;
+    let r = narrow(b, r, x)?;
     b.call(Op::Mul, vec![x.into(), r.into()])
 }
 

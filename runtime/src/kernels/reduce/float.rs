@@ -2,6 +2,7 @@
 //!
 //! f32 sums run in blocks of [`BLOCK`] elements over `K` vector accumulators, whose lanes are then added in f64:
 //! the error of a block is that of a few dozen additions, and that of a row is one rounding at its end.
+//! A block whose sum is not finite is added again in f64: its partial sums may have left the range of f32.
 //! Moments add `d` and `d * d` for the distances `d` from a pivot, the mean of the row's first vector.
 //! `sum(d * d) - sum(d)^2 / n` is then the sum of squares around the mean, and `n * pivot + sum(d)` the sum. They are taken
 //! only where the former is at least half of `sum(d * d)`: the difference then loses one bit, and the error of the mean is a
@@ -67,7 +68,12 @@ unsafe fn sum<V: Vector<Elem: Zero>>(p: *const u8, n: usize, acc: &mut Acc) {
             let m = (n - at).min(BLOCK);
             let mut a = [V::splat(zero); K];
             sweep!(V, p.add(at), m, zero, |k, x| a[k] = a[k].add(x));
-            acc.f += total(a);
+            let t = total(a);
+            acc.f += if t.is_finite() {
+                t
+            } else {
+                exact::<V>(p.add(at), m, |x| x)
+            };
             at += m;
         }
     }
@@ -84,10 +90,26 @@ unsafe fn sum_squares<V: Vector<Elem: Zero>>(p: *const u8, n: usize, center: f64
             let m = (n - at).min(BLOCK);
             let mut a = [V::splat(V::Elem::ZERO); K];
             sweep!(V, p.add(at), m, c, |k, x| a[k] = x.sub(vc).square_add(a[k]));
-            acc.f += total(a);
+            let t = total(a);
+            let square = |x: f64| (x - center) * (x - center);
+            acc.f += if t.is_finite() {
+                t
+            } else {
+                exact::<V>(p.add(at), m, square)
+            };
             at += m;
         }
     }
+}
+
+/// A sum in f64, for a block whose partial sums left the range of the element type.
+///
+/// # Safety
+/// `p` is readable for `n` elements.
+#[cold]
+unsafe fn exact<V: Vector>(p: *const V::Elem, n: usize, of: impl Fn(f64) -> f64) -> f64 {
+    // SAFETY: the caller's contract.
+    (0..n).map(|i| of(unsafe { *p.add(i) }.into())).sum()
 }
 
 #[inline(always)]
