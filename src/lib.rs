@@ -2,8 +2,8 @@
 
 pub use tensorplay_macros::{compile, explain, graph};
 pub use tensorplay_runtime::{
-    DType, Device, Element, Error, Result, Tensor, compiler, graph_api as graph, manual_seed, no_grad,
-    safetensors,
+    DType, Device, Element, Error, Result, Tensor, TensorTree, compiler, cond, graph_api as graph,
+    manual_seed, no_grad, safetensors, while_loop,
 };
 pub use {half, ndarray};
 

@@ -1,6 +1,7 @@
 //! `Scope`: the locals in reach, innermost last.
 
 use crate::kind::Kind;
+use tensorplay_graph::NodeId;
 
 /// The locals in reach. A later binding of a name shadows an earlier one.
 #[derive(Debug, Default)]
@@ -30,6 +31,18 @@ impl Scope {
     /// What a name is, if it is a local.
     pub fn get(&self, name: &str) -> Option<&Kind> {
         self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
+    }
+
+    /// Whether a local in reach is a value of a node from `first` on; those locals are unknown from here on.
+    pub fn mentions(&mut self, first: NodeId) -> bool {
+        let mut found = false;
+        for (_, kind) in &mut self.locals {
+            if kind.mentions(first) {
+                found = true;
+                *kind = Kind::Unknown;
+            }
+        }
+        found
     }
 
     /// Changes the local of that name, if there is one.

@@ -114,6 +114,7 @@ pub(crate) fn infer_types(
             Results::One => vec![TensorType::default()],
             Results::Indexed => vec![TensorType::default(); 2],
             Results::List => vec![piece_type(args); wanted],
+            Results::Regions => vec![TensorType::default(); wanted],
         };
     }
     Ok(types)
@@ -200,6 +201,22 @@ impl Builder {
             return Err(OpError::new(Code::BOUNDS, OpErrorKind::Index, op.name(), message)
                 .help("use the results that there are"));
         }
+        let n = types.len() as u32;
+        let node = self.push(op, args, types);
+        Ok((0..n).map(|index| Value { node, index }).collect())
+    }
+
+    /// Adds a call of regions, whose results have these types as far as known.
+    ///
+    /// # Errors
+    /// A broken rule.
+    pub fn call_regions(
+        &mut self,
+        op: Op,
+        args: Vec<Arg>,
+        types: Vec<TensorType>,
+    ) -> Result<Vec<Value>, OpError> {
+        self.infer(op, &args, types.len())?;
         let n = types.len() as u32;
         let node = self.push(op, args, types);
         Ok((0..n).map(|index| Value { node, index }).collect())

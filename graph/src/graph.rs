@@ -170,6 +170,36 @@ impl Node {
         }
     }
 
+    /// The regions that it calls, if it does.
+    pub fn region_call(&self) -> Option<RegionCall> {
+        let NodeKind::Call(op, args) = &self.kind else {
+            return None;
+        };
+        let (carry, inputs, first, second) = match (op, args.as_slice()) {
+            (Op::Cond, [_, inputs, a, b]) => (None, inputs, a, b),
+            (Op::WhileLoop, [carry, inputs, a, b]) => (Some(carry), inputs, a, b),
+            _ => return None,
+        };
+        let mut all = Vec::new();
+        if let Some(carry) = carry {
+            carry.tensors(&mut |v| all.push(v));
+        }
+        let carried = all.len();
+        inputs.tensors(&mut |v| all.push(v));
+        let number = |a: &Arg| match a {
+            Arg::Host(e) => e
+                .literal()
+                .and_then(Host::as_int)
+                .and_then(|n| usize::try_from(n).ok()),
+            _ => None,
+        };
+        Some(RegionCall {
+            inputs: all,
+            carried,
+            regions: [number(first)?, number(second)?],
+        })
+    }
+
     /// The arguments, mutably.
     pub fn args_mut(&mut self) -> &mut [Arg] {
         if let NodeKind::Call(_, args) = &mut self.kind {
@@ -291,6 +321,19 @@ pub struct GraphModule {
     pub output_specs: Vec<Option<TensorType>>,
     /// Places in the source; entry 0 is the function itself.
     pub locations: Vec<Location>,
+    /// The graphs inside `cond` and `while_loop` nodes, by number. They share the scalars, symbols and places.
+    pub regions: Vec<GraphModule>,
+}
+
+/// A call of regions, taken apart.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegionCall {
+    /// What the regions are given: carried values first.
+    pub inputs: Vec<Value>,
+    /// How many of the inputs a loop carries; 0 for a condition.
+    pub carried: usize,
+    /// `yes` and `no`, or `pred` and `body`.
+    pub regions: [usize; 2],
 }
 
 impl GraphModule {
@@ -302,6 +345,24 @@ impl GraphModule {
     /// How many results the function returns; the outputs behind them are new values of variables.
     pub fn returned(&self) -> usize {
         self.graph.outputs.len().saturating_sub(self.updates.len())
+    }
+
+    /// The result types of a call of regions: both branches give them, or the loop carries them.
+    pub fn region_types(&self, call: &RegionCall) -> Vec<TensorType> {
+        let outputs = |r: usize| -> Vec<TensorType> {
+            let region = self.regions.get(r).map(|m| &m.graph);
+            region.map_or_else(Vec::new, |g| g.outputs.iter().map(|v| g.ty(*v).clone()).collect())
+        };
+        let mut types = outputs(call.regions[1]);
+        let others = match call.carried {
+            0 => outputs(call.regions[0]),
+            n => call.inputs[..n]
+                .iter()
+                .map(|v| self.graph.ty(*v).clone())
+                .collect(),
+        };
+        types.iter_mut().zip(&others).for_each(|(a, b)| a.refine(b));
+        types
     }
 
     /// The place of a node in the source.

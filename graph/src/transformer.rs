@@ -90,6 +90,7 @@ pub fn copy_call(b: &mut Builder, node: &Node, op: Op, args: Vec<Arg>) -> Result
     match op.row().results {
         Results::One => Ok(vec![b.call(op, args)?]),
         Results::Indexed | Results::List => b.call_list(op, args, node.types.len()),
+        Results::Regions => b.call_regions(op, args, node.types.clone()),
     }
 }
 

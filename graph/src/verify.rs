@@ -11,6 +11,7 @@
 
 use crate::builder::infer_call;
 use crate::error::count;
+use crate::op::row::Lowering;
 use crate::{
     Arg, Dim, Expr, GraphModule, HostType, NodeId, NodeKind, Op, OpError, Symbol, TensorType, Value,
 };
@@ -61,6 +62,8 @@ pub enum VerifyErrorKind {
         /// What the rules tell.
         expected: usize,
     },
+    /// A call of regions that the module does not have, or with other inputs than they take.
+    Region,
     /// Input nodes and `Graph::inputs` do not name each other.
     Input(u32),
     /// A symbol that the module does not declare.
@@ -122,6 +125,7 @@ impl fmt::Display for VerifyErrorKind {
                 let recorded = count(*recorded, "result");
                 write!(f, "{recorded} recorded, the operation has {expected}")
             }
+            VerifyErrorKind::Region => f.write_str("the regions are not there, or take other inputs"),
             VerifyErrorKind::Input(i) => write!(f, "input {i} is not the node that the graph lists for it"),
             VerifyErrorKind::Symbol(s) => write!(f, "symbol {s} is not declared"),
             VerifyErrorKind::SymbolRange(name) => write!(f, "no size fits the bounds of `{name}`"),
@@ -164,6 +168,11 @@ pub fn verify(module: &GraphModule) -> Result<(), Vec<VerifyError>> {
         let end = NodeId(module.graph.nodes.len() as u32);
         if let Err(kind) = check_value(module, v, end) {
             errors.push(VerifyError { node: None, kind });
+        }
+    }
+    for region in &module.regions {
+        if let Err(inner) = verify(region) {
+            errors.extend(inner.into_iter().map(|e| VerifyError { node: None, ..e }));
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -297,6 +306,10 @@ pub(crate) fn infer_node(module: &GraphModule, id: NodeId) -> Result<Vec<TensorT
         NodeKind::Input(_) => Ok(module.graph.node(id).types.clone()),
         NodeKind::Call(op, args) => {
             let wanted = module.graph.node(id).types.len();
+            if let Some(call) = module.graph.node(id).region_call() {
+                infer_call(&module.graph, &module.symbols, *op, args, wanted)?;
+                return Ok(module.region_types(&call));
+            }
             infer_call(&module.graph, &module.symbols, *op, args, wanted)
         }
     }
@@ -322,6 +335,18 @@ pub(crate) fn verify_call(module: &GraphModule, id: NodeId, errors: &mut Vec<Ver
                 param,
                 got: arg.to_string(),
             });
+        }
+    }
+    if matches!(row.lowering, Lowering::Region) {
+        let fits = module.graph.node(id).region_call().is_some_and(|call| {
+            let takes = |&r: &usize| {
+                let region = module.regions.get(r);
+                region.is_some_and(|m| m.graph.inputs.len() == call.inputs.len())
+            };
+            call.regions.iter().all(takes)
+        });
+        if !fits {
+            push(VerifyErrorKind::Region);
         }
     }
     for arg in args {

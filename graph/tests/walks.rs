@@ -325,7 +325,7 @@ fn errors_inside_an_expansion_name_the_composite() {
                     let n = next(3);
                     Arg::ints((0..n).map(|_| ints[next(11)]))
                 }
-                ParamKind::Int | ParamKind::Dim => Arg::int(ints[next(11)]),
+                ParamKind::Int | ParamKind::Region | ParamKind::Dim => Arg::int(ints[next(11)]),
                 ParamKind::DType => Arg::dtype(DType::F32),
                 ParamKind::Float | ParamKind::Operand | ParamKind::Scalar => Arg::float(floats[next(7)]),
             };

@@ -1,6 +1,7 @@
 //! Tensors, kernels and dispatch of tensorplay.
 
 pub mod compiler;
+mod control;
 mod device;
 pub mod dispatch;
 mod element;
@@ -22,6 +23,7 @@ mod start;
 pub mod storage;
 mod tensor;
 
+pub use control::{TensorTree, cond, while_loop};
 pub use device::Device;
 pub use element::Element;
 pub use error::{Error, Result};

@@ -6,13 +6,13 @@
 
 use crate::kernel::{Program, Step};
 use crate::lower::Lowered;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, schedule};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tensorplay_graph::op::row::Lowering;
 use tensorplay_graph::{DType, Graph, GraphModule, NodeId, NodeKind, Op};
 
-const MAGIC: &[u8; 4] = b"TPB\x01";
+const MAGIC: &[u8; 4] = b"TPB\x02";
 
 /// The kernels of a function for one choice of input dtypes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub struct Blob {
     pub schedule: Schedule,
     /// The emitted instances.
     pub instances: Vec<Instance>,
+    /// The regions of the module, by number.
+    pub regions: Vec<Blob>,
 }
 
 /// Why a byte string is not a blob of this version.
@@ -55,15 +57,27 @@ impl std::fmt::Display for BlobError {
 impl std::error::Error for BlobError {}
 
 impl Blob {
-    /// A blob without instances.
-    pub fn new(module: GraphModule, source: &GraphModule, schedule: Schedule) -> Blob {
+    /// A blob without instances, of an expanded module.
+    pub fn new(module: GraphModule, source: &GraphModule) -> Blob {
         Blob {
-            module,
             written: bare(source.graph.clone()),
             source: encode(source),
-            schedule,
+            schedule: schedule(&module.graph),
             instances: Vec::new(),
+            regions: module
+                .regions
+                .iter()
+                .zip(&source.regions)
+                .map(|(module, source)| Blob::new(module.clone(), source))
+                .collect(),
+            module,
         }
+    }
+
+    /// The kernels of all instances, those of regions too, each with the number of its first strip.
+    pub fn kernels(&self) -> Vec<&(Arc<Lowered>, u32)> {
+        let own = self.instances.iter().flat_map(|i| i.kernels.iter().flatten());
+        own.chain(self.regions.iter().flat_map(Blob::kernels)).collect()
     }
 
     /// The graph as the user wrote it, for printing and for other backends.
@@ -94,9 +108,18 @@ impl Blob {
 
     /// The byte string. Names and places that only printing needs stay in the source graph alone.
     pub fn encode(mut self) -> Vec<u8> {
-        self.module.locations.clear();
-        self.module.graph = bare(self.module.graph);
+        self.strip_names();
         [MAGIC.as_slice(), &encode(&self)].concat()
+    }
+
+    fn strip_names(&mut self) {
+        fn module(m: &mut GraphModule) {
+            m.locations.clear();
+            m.graph = bare(std::mem::take(&mut m.graph));
+            m.regions.iter_mut().for_each(module);
+        }
+        module(&mut self.module);
+        self.regions.iter_mut().for_each(Blob::strip_names);
     }
 
     /// Reads a byte string back.

@@ -3,8 +3,8 @@
 use crate::blob::{Blob, Instance};
 use crate::emit;
 use crate::kernel::{MAX_STRIP_OPERANDS, Step};
-use crate::lower::lower;
-use crate::schedule::{Unit, schedule};
+use crate::lower::{Lowered, lower};
+use crate::schedule::Unit;
 use crate::typing::{Typing, input_dtypes};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,11 +64,16 @@ impl std::error::Error for CompileError {}
 /// A composite that cannot be expanded yet.
 pub fn expand(source: &GraphModule) -> Result<GraphModule, CompileError> {
     let mut module = source.clone();
-    passes::decompose::try_run(&mut module).map_err(CompileError::Expand)?;
+    decompose(&mut module)?;
     PassManager::standard()
         .run(&mut module)
         .map_err(CompileError::Pass)?;
     Ok(module)
+}
+
+fn decompose(module: &mut GraphModule) -> Result<(), CompileError> {
+    passes::decompose::try_run(module).map_err(CompileError::Expand)?;
+    module.regions.iter_mut().try_for_each(decompose)
 }
 
 /// Builds the blob without choosing what to emit: for graphs that are made at run time.
@@ -86,8 +91,7 @@ fn prepare(source: &GraphModule) -> Result<(Blob, GraphModule), CompileError> {
         .run(&mut source)
         .map_err(CompileError::Pass)?;
     let module = expand(&source)?;
-    let schedule = schedule(&module.graph);
-    Ok((Blob::new(module, &source, schedule), source))
+    Ok((Blob::new(module, &source), source))
 }
 
 /// A name for a unit in the user's words: the operations of the source graph that it covers.
@@ -132,54 +136,87 @@ pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compile
     } else {
         options.dtypes.clone()
     };
-    let mut names = Vec::new();
-    let mut strips = String::new();
-    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    let mut emitted = Emitted::default();
     for kind in kinds {
         let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
-        // a kind that breaks a dtype rule (a bitwise op on floats) has no kernels; the call reports it
-        let Ok(typing) = Typing::infer(&blob.module, &inputs, &[]) else {
-            continue;
-        };
-        let mut kernels = Vec::with_capacity(blob.schedule.units.len());
-        for unit in &blob.schedule.units {
-            if !unit.kind.is_kernel() {
-                kernels.push(None);
-                continue;
-            }
-            let mut lowered = lower(&blob.module, &typing, unit, &|_| false);
-            if let Some(name) = title(&source, &blob.module, unit) {
-                lowered.kernel.name = name;
-            }
-            if lowered
-                .kernel
-                .maps()
-                .any(|m| m.program.operands() > MAX_STRIP_OPERANDS)
-            {
-                kernels.push(None);
-                continue;
-            }
-            let first = names.len() as u32;
-            let base = lowered.kernel.name.clone();
-            for step in &mut lowered.kernel.steps {
-                let Step::Map(map) = step else { continue };
-                let n = taken.entry(base.clone()).or_insert(0);
-                *n += 1;
-                map.program.name = if *n == 1 {
-                    base.clone()
-                } else {
-                    format!("{base}_{n}")
-                };
-                strips.push_str(&emit::rust::strip(&map.program, &lowered.kernel.source));
-                names.push(map.program.name.clone());
-            }
-            kernels.push(Some((Arc::new(lowered), first)));
-        }
-        blob.instances.push(Instance { inputs, kernels });
+        emitted.instance(&mut blob, &source, inputs);
     }
     Ok(Compiled {
         blob: blob.encode(),
-        strips,
-        names,
+        strips: emitted.strips,
+        names: emitted.names,
     })
+}
+
+/// What was emitted so far.
+#[derive(Default)]
+struct Emitted {
+    strips: String,
+    names: Vec<String>,
+    taken: BTreeMap<String, u32>,
+}
+
+impl Emitted {
+    /// The kernels of a graph and of its regions for one choice of input dtypes.
+    fn instance(&mut self, blob: &mut Blob, source: &GraphModule, inputs: Vec<DType>) {
+        if blob.instances.iter().any(|i| i.inputs == inputs) {
+            return;
+        }
+        // a kind that breaks a dtype rule (a bitwise op on floats) has no kernels; the call reports it
+        let Ok(typing) = Typing::infer(&blob.module, &inputs, &[]) else {
+            return;
+        };
+        let units = &blob.schedule.units;
+        let kernels = units
+            .iter()
+            .map(|unit| self.kernel(&blob.module, source, &typing, unit))
+            .collect();
+        blob.instances.push(Instance { inputs, kernels });
+        for node in blob.module.graph.nodes.iter() {
+            let Some(call) = node.region_call() else { continue };
+            for r in call.regions {
+                let inputs = call.inputs.iter().map(|v| typing.dtype(*v)).collect();
+                if let (Some(region), Some(source)) = (blob.regions.get_mut(r), source.regions.get(r)) {
+                    self.instance(region, source, inputs);
+                }
+            }
+        }
+    }
+
+    /// The kernel of a unit that is one, with the number of its first strip.
+    fn kernel(
+        &mut self,
+        module: &GraphModule,
+        source: &GraphModule,
+        typing: &Typing,
+        unit: &Unit,
+    ) -> Option<(Arc<Lowered>, u32)> {
+        if !unit.kind.is_kernel() {
+            return None;
+        }
+        let mut lowered = lower(module, typing, unit, &|_| false);
+        if let Some(name) = title(source, module, unit) {
+            lowered.kernel.name = name;
+        }
+        let wide = |m: &crate::kernel::Map| m.program.operands() > MAX_STRIP_OPERANDS;
+        if lowered.kernel.maps().any(wide) {
+            return None;
+        }
+        let first = self.names.len() as u32;
+        let base = lowered.kernel.name.clone();
+        for step in &mut lowered.kernel.steps {
+            let Step::Map(map) = step else { continue };
+            let n = self.taken.entry(base.clone()).or_insert(0);
+            *n += 1;
+            map.program.name = if *n == 1 {
+                base.clone()
+            } else {
+                format!("{base}_{n}")
+            };
+            self.strips
+                .push_str(&emit::rust::strip(&map.program, &lowered.kernel.source));
+            self.names.push(map.program.name.clone());
+        }
+        Some((Arc::new(lowered), first))
+    }
 }

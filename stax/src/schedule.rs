@@ -37,6 +37,8 @@ pub enum UnitKind {
     Copy,
     /// A runtime kernel that the operation's row names.
     Op,
+    /// Graphs inside the module.
+    Region,
     /// A tensor from host values.
     Create,
 }
@@ -116,6 +118,7 @@ fn unit_kind(op: Op) -> UnitKind {
         Lowering::Contract => UnitKind::Contract,
         Lowering::Copy => UnitKind::Copy,
         Lowering::Op => UnitKind::Op,
+        Lowering::Region => UnitKind::Region,
         Lowering::Create => UnitKind::Create,
     }
 }

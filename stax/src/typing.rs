@@ -1,9 +1,9 @@
 //! Concrete dtypes: every value of a graph, once the dtypes of its inputs are decided.
 
-use tensorplay_graph::op::row::{ArgType, Call, ParamKind, Signature};
+use tensorplay_graph::op::row::{ArgType, Call, Lowering, ParamKind, Signature};
 use tensorplay_graph::{
-    Arg, Code, DType, Env, Expr, Graph, GraphModule, Host, HostType, NodeKind, Op, OpError, OpErrorKind,
-    TensorType, TransformError, Value,
+    Arg, Code, DType, Env, Expr, Graph, GraphModule, Host, HostType, NodeId, NodeKind, Op, OpError,
+    OpErrorKind, TensorType, TransformError, Value,
 };
 
 /// The dtype of every value, and the signature of every call.
@@ -37,6 +37,11 @@ impl Typing {
                     t.dtypes.push(vec![inputs[*i as usize]]);
                     t.signatures.push(None);
                 }
+                NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Region) => {
+                    let dtypes = t.regions(module, id, *op, params)?;
+                    t.dtypes.push(dtypes);
+                    t.signatures.push(None);
+                }
                 NodeKind::Call(op, args) => {
                     let Signature { compute, result } = t.signature(module, *op, args).map_err(at)?;
                     let result = result.ok_or_else(|| at(open(*op)))?;
@@ -49,6 +54,67 @@ impl Typing {
             }
         }
         Ok(t)
+    }
+
+    /// The result dtypes of a call of regions, which must agree.
+    fn regions(
+        &self,
+        module: &GraphModule,
+        id: NodeId,
+        op: Op,
+        params: &[Option<Host>],
+    ) -> Result<Vec<DType>, TransformError> {
+        let at = |error| TransformError { node: id, error };
+        let node = module.graph.node(id);
+        self.signature(module, op, node.args()).map_err(at)?;
+        let Some(call) = node.region_call() else {
+            return Err(at(open(op)));
+        };
+        let inputs: Vec<DType> = call.inputs.iter().map(|v| self.dtype(*v)).collect();
+        let mut both = Vec::with_capacity(2);
+        for r in call.regions {
+            let Some(region) = module.regions.get(r) else {
+                return Err(at(open(op)));
+            };
+            let typing = Typing::infer(region, &inputs, params).map_err(|e| at(e.error))?;
+            both.push(
+                region
+                    .graph
+                    .outputs
+                    .iter()
+                    .map(|v| typing.dtype(*v))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let (Some(results), Some(first)) = (both.pop(), both.pop()) else {
+            return Err(at(open(op)));
+        };
+        let (what, expected) = match call.carried {
+            0 => ("the branches give", first.as_slice()),
+            n => ("the carried values and the body's are", &inputs[..n]),
+        };
+        if expected != results.as_slice() {
+            let shown = |d: &[DType]| d.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("{what} {} and {}", shown(expected), shown(&results));
+            return Err(at(OpError::new(
+                Code::DTYPE,
+                OpErrorKind::DType,
+                op.name(),
+                message,
+            )
+            .help("convert one with to_dtype(..)")));
+        }
+        if call.carried > 0 && first != [DType::Bool] {
+            let message = "the condition of a loop is one bool tensor";
+            return Err(at(OpError::new(
+                Code::DTYPE,
+                OpErrorKind::DType,
+                op.name(),
+                message,
+            )
+            .help("compare, as in change.gt(tolerance)")));
+        }
+        Ok(results)
     }
 
     fn signature(&self, module: &GraphModule, op: Op, args: &[Arg]) -> Result<Signature, OpError> {

@@ -28,7 +28,9 @@ impl Walk {
             ParamKind::Operand => self.as_operand(kind, at),
             ParamKind::Scalar => self.as_host(kind, at, HostType::Number).map(Arg::Host),
             ParamKind::Float => self.as_host(kind, at, HostType::FloatLiteral).map(Arg::Host),
-            ParamKind::Int | ParamKind::Dim => self.as_host(kind, at, HostType::IntLiteral).map(Arg::Host),
+            ParamKind::Int | ParamKind::Region | ParamKind::Dim => {
+                self.as_host(kind, at, HostType::IntLiteral).map(Arg::Host)
+            }
             ParamKind::DType => self.as_host(kind, at, HostType::DType).map(Arg::Host),
             ParamKind::Flag => self.as_host(kind, at, HostType::Bool).map(Arg::Host),
             ParamKind::Options(options) => self.options_argument(options, kind, at),

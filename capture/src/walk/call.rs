@@ -1,6 +1,7 @@
 //! Calls: operations as methods and functions, metadata reads, and the few functions of the standard library
 //! that mean something to a graph.
 
+use super::control::closures;
 use super::{Walk, host};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces, Place};
@@ -32,10 +33,11 @@ const SAME: &[&str] = &["clone", "to_owned"];
 
 /// An operation by its own name or by that of its fallible twin.
 fn operation(name: &str) -> Option<(Op, bool)> {
-    match Op::from_name(name) {
+    let found = match Op::from_name(name) {
         Some(op) => Some((op, false)),
         None => Op::from_try_name(name).map(|op| (op, true)),
-    }
+    };
+    found.filter(|(op, _)| op.row().results != Results::Regions)
 }
 
 /// What an operation is called with.
@@ -223,6 +225,7 @@ impl Walk {
                 }
                 kind => kind,
             },
+            Results::Regions => Kind::Unknown,
             Results::List => self.list(called.op, args, &parts, called.whole, called.name.span()),
         };
         match kind {
@@ -292,6 +295,14 @@ impl Walk {
                     _ => Kind::Unknown,
                 }
             }
+            (_, "cond", _) if closures(&args).is_some() => match closures(&args) {
+                Some(pair) => self.cond(c, args[0], pair),
+                None => Kind::Unknown,
+            },
+            (_, "while_loop", _) if closures(&args).is_some() => match closures(&args) {
+                Some(pair) => self.while_loop(c, args[0], pair),
+                None => Kind::Unknown,
+            },
             _ => self.refuse_call(c, path),
         }
     }
@@ -410,6 +421,7 @@ fn signature(params: &[ParamRow]) -> String {
             ParamKind::Dims => "dims",
             ParamKind::Ints => "integers",
             ParamKind::Flag => "bool",
+            ParamKind::Region => "region",
             ParamKind::Options(o) => o.name,
             ParamKind::Shape => "shape",
             ParamKind::DType => "DType",

@@ -3,6 +3,7 @@
 
 mod argument;
 mod call;
+mod control;
 mod expression;
 mod host;
 mod operator;
@@ -182,6 +183,8 @@ impl Walk {
             }
         }
         inputs_first(module);
+        let shared = module.clone();
+        module.regions.iter_mut().for_each(|r| inherit(r, &shared));
         if !self.expands() {
             return None;
         }
@@ -200,11 +203,15 @@ impl Walk {
 
     /// Whether every composite operation can be expanded: some need a value at build time.
     fn expands(&self) -> bool {
-        let mut trial = self.builder.module.clone();
+        self.expands_in(&self.builder.module)
+    }
+
+    fn expands_in(&self, module: &GraphModule) -> bool {
+        let mut trial = module.clone();
         let Err(e) = decompose::try_run(&mut trial) else {
-            return true;
+            return module.regions.iter().all(|r| self.expands_in(r));
         };
-        let node = self.builder.module.graph.nodes.get(e.node.index());
+        let node = module.graph.nodes.get(e.node.index());
         let at = node
             .and_then(|n| self.spans.get(n.location as usize))
             .cloned()
@@ -474,6 +481,15 @@ impl Walk {
             node.name = name.to_string();
         }
     }
+}
+
+/// A graph inside a module has its scalars, symbols and places.
+fn inherit(region: &mut GraphModule, module: &GraphModule) {
+    region.file.clone_from(&module.file);
+    region.scalars.clone_from(&module.scalars);
+    region.symbols.clone_from(&module.symbols);
+    region.locations.clone_from(&module.locations);
+    region.regions.iter_mut().for_each(|r| inherit(r, module));
 }
 
 /// Whether a spec and an inferred type surely differ.

@@ -241,3 +241,17 @@ fn convolutions(x: &Tensor, w: &Tensor) -> Tensor {
     let d = x.gather(w, 0);
     x.batch_norm(w, w, None, None, 1e-5)
 }
+
+#[compile(spec(x = f32[3]))]
+fn control(x: &Tensor) -> Tensor {
+    let mut seen = x.exp();
+    let p = x.gt(0.0).any(0);
+    let a = cond(&p, || x.clone(), || x.unsqueeze(0));
+    let b = cond(&p, || (x.clone(), x.clone()), || x.clone());
+    let c = cond(&p, || { seen = x.log(); x.clone() }, || x.clone());
+    let d = cond(&p, || { return x.clone(); }, || x.clone());
+    let e = while_loop(x.clone(), |c| c.dim(0), |c| c.exp());
+    let f = while_loop(x.clone(), |c| c.gt(0.0).any(0), |c| c.to_dtype(DType::F64));
+    let g = while_loop(x.clone(), || p.clone(), |c| c.exp());
+    cond(&x.gt(0.0), || x.clone(), || x.exp())
+}

@@ -195,3 +195,23 @@ fn indexed(x: &Tensor, q: &Tensor, down: bool) -> (Tensor, Tensor, Tensor) {
     let a = q.scaled_dot_product_attention(q, q, None, AttentionOptions::default().causal(true).scale(0.5));
     (values, indices, sorted.0.gather(&sorted.1, 0) + a)
 }
+
+impl Loop {
+    #[compile]
+    fn control(&self, a: &Tensor, start: &Tensor, limit: f64) -> (Tensor, Tensor) {
+        let none = Tensor::zeros((), DType::I64);
+        let (v, steps) = while_loop(
+            (start / start.norm(2.0, 0), none),
+            |(v, steps)| v.max_all().gt(limit).logical_and(&steps.lt(10)),
+            |(v, steps)| {
+                let w = a.matmul(v) + &self.bias;
+                (&w / w.norm(2.0, 0), steps + 1)
+            },
+        );
+        let y = tensorplay::cond(&v.min_all().gt(0.0), || v.log(), || {
+            let s = v.sign();
+            cond(&s.any(0), || &s * v.dim(0), || v.clone())
+        });
+        (y, steps)
+    }
+}

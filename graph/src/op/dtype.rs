@@ -412,3 +412,14 @@ pub fn resample(c: &Call<'_>) -> Rule {
     let nearest = matches!(c.args.get(2), Some(ArgType::List(l)) if l.first() == Some(&ArgType::Host(Some(Host::Int(0)))));
     if nearest { same(c) } else { float_strict(c) }
 }
+
+/// A bool condition; the results are those of the regions.
+pub fn cond(c: &Call<'_>) -> Rule {
+    mask(c, 0)?;
+    both(None)
+}
+
+/// The results are those of the regions.
+pub fn open(_: &Call<'_>) -> Rule {
+    both(None)
+}

@@ -37,6 +37,8 @@ pub enum ParamKind {
     DType,
     /// A flag.
     Flag,
+    /// The number of a graph inside the module.
+    Region,
     /// A struct of settings or an enum, flattened.
     Options(&'static OptionsRow),
 }
@@ -59,6 +61,7 @@ impl ParamKind {
             ParamKind::Shape => "a list of sizes",
             ParamKind::DType => "a dtype",
             ParamKind::Flag => "a bool",
+            ParamKind::Region => "a region",
             ParamKind::Options(o) => o.name,
         }
     }
@@ -91,9 +94,12 @@ impl ParamKind {
         match self {
             ParamKind::Operand | ParamKind::Scalar => t != HostType::DType,
             ParamKind::Float => !matches!(t, HostType::DType | HostType::Bool),
-            ParamKind::Int | ParamKind::Dim | ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => {
-                t.is_int()
-            }
+            ParamKind::Int
+            | ParamKind::Region
+            | ParamKind::Dim
+            | ParamKind::Dims
+            | ParamKind::Ints
+            | ParamKind::Shape => t.is_int(),
             ParamKind::DType => t == HostType::DType,
             ParamKind::Flag => t == HostType::Bool,
             ParamKind::Tensor
@@ -157,6 +163,8 @@ pub enum Results {
     Indexed,
     /// As many as the shape rule yields.
     List,
+    /// Those of the regions.
+    Regions,
 }
 
 /// Which dtypes a lane function has, and how many arguments.
@@ -214,6 +222,8 @@ pub enum Lowering {
     Contract,
     /// A runtime kernel of its own.
     Op,
+    /// Graphs inside the module.
+    Region,
     /// A tensor made from host values.
     Create,
     /// Expanded into other rows.
@@ -482,6 +492,9 @@ macro_rules! lowering {
     (op) => {
         Lowering::Op
     };
+    (region) => {
+        Lowering::Region
+    };
     (create) => {
         Lowering::Create
     };
@@ -529,6 +542,9 @@ macro_rules! kind {
     (flag) => {
         ParamKind::Flag
     };
+    (region) => {
+        ParamKind::Region
+    };
     (conv1d_options) => {
         ParamKind::Options(&options::CONV1D)
     };
@@ -561,6 +577,9 @@ macro_rules! results {
     (list) => {
         Results::List
     };
+    (regions) => {
+        Results::Regions
+    };
 }
 macro_rules! rows {
     ($($(#[$doc:meta])* $variant:ident $method:ident $twin:ident ($($p:ident : $k:ident),*)
@@ -589,9 +608,12 @@ impl Op {
         &ROWS[self as usize]
     }
 
-    /// Whether the operation draws random numbers: it is never merged, moved or left out.
+    /// Whether the operation draws random numbers, or may inside its regions: it is never merged, moved or left out.
     pub const fn is_random(self) -> bool {
-        matches!(self, Op::Rand | Op::Randn | Op::Dropout)
+        matches!(
+            self,
+            Op::Rand | Op::Randn | Op::Dropout | Op::Cond | Op::WhileLoop
+        )
     }
 
     /// The parameters that a call replaces the values of, which are variables, each with the operation that gives the

@@ -145,6 +145,9 @@ impl PassManager {
             changed |= (pass.run)(module);
             check(module, Some(pass.name))?;
         }
+        for region in &mut module.regions {
+            changed |= self.run(region)?;
+        }
         Ok(changed)
     }
 }

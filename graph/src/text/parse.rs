@@ -134,6 +134,34 @@ impl<'a> Parser<'a> {
     }
 
     fn graph(&mut self) -> Parsed<()> {
+        self.one_graph()?;
+        if !matches!(self.peek(), Token::End) {
+            return Err(self.expected("the end of the text"));
+        }
+        Ok(())
+    }
+
+    /// `region 0 graph yes(..) { .. }`: a graph inside the module, with names of its own.
+    fn region(&mut self) -> Parsed<()> {
+        let number = self.size()?;
+        if number != self.module.regions.len() {
+            self.at -= 1;
+            return Err(self.expected(&format!("region {}", self.module.regions.len())));
+        }
+        self.nested(|p| {
+            let outer = std::mem::take(&mut p.module);
+            let symbols = std::mem::take(&mut p.symbols);
+            let locations = std::mem::take(&mut p.locations);
+            let starts = std::mem::take(&mut p.starts);
+            let parsed = p.one_graph();
+            let region = std::mem::replace(&mut p.module, outer);
+            (p.symbols, p.locations, p.starts) = (symbols, locations, starts);
+            p.module.regions.push(region);
+            parsed
+        })
+    }
+
+    fn one_graph(&mut self) -> Parsed<()> {
         self.module.locations.push(Location::default());
         if !self.keyword("graph") {
             return Err(self.expected("`graph`"));
@@ -141,8 +169,9 @@ impl<'a> Parser<'a> {
         self.module.name = self.name("the function's name")?;
         let header = self.at;
         // the header's types use the symbols that the body declares
-        match self.tokens.iter().position(|(t, _)| *t == Token::Punct("{")) {
-            Some(at) => self.at = at + 1,
+        let brace = |(t, _): &(Token<'_>, usize)| *t == Token::Punct("{");
+        match self.tokens[self.at..].iter().position(brace) {
+            Some(at) => self.at += at + 1,
             None => self.at = self.tokens.len() - 1,
         }
         let sections = self.sections();
@@ -152,11 +181,7 @@ impl<'a> Parser<'a> {
         self.punct("{")?;
         sections?;
         self.at = body;
-        self.body(inputs)?;
-        if !matches!(self.peek(), Token::End) {
-            return Err(self.expected("the end of the text"));
-        }
-        Ok(())
+        self.body(inputs)
     }
 
     /// `file "a.rs" @3:1` and `symbols B: 0.., H: 1..=64`.
@@ -362,6 +387,9 @@ impl<'a> Parser<'a> {
             if !matches!(self.peek(), Token::Value(..)) {
                 return Err(self.expected("a value such as `%0`"));
             }
+        }
+        while self.keyword("region") {
+            self.region()?;
         }
         self.punct("}")
     }

@@ -135,7 +135,13 @@ impl fmt::Display for GraphModule {
             });
             commas(f, shown)?;
         }
-        f.write_str("\n}\n")
+        f.write_str("\n")?;
+        for (i, region) in self.regions.iter().enumerate() {
+            let text = region.to_string();
+            write!(f, "  region {i} {}", text.trim_end().replace('\n', "\n  "))?;
+            f.write_str("\n")?;
+        }
+        f.write_str("}\n")
     }
 }
 

@@ -5,6 +5,7 @@ use crate::Result;
 use crate::plan::{Fallback, StepCounts};
 use std::fmt;
 use tensorplay_graph::{DType, GraphModule};
+use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::emit;
 
 /// A condition on the arguments of a call.
@@ -151,6 +152,12 @@ pub fn explain(f: &'static Function) -> Explanation {
     }
 }
 
+/// The emitted instances of a function and of the graphs inside it.
+fn instances(blob: &Blob) -> Vec<&Instance> {
+    let inside = blob.regions.iter().flat_map(instances);
+    blob.instances.iter().chain(inside).collect()
+}
+
 fn try_explain(f: &'static Function) -> Result<Explanation> {
     let state = f.state()?;
     let blob = &state.blob;
@@ -158,7 +165,7 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         .source()
         .map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let mut kernels = Vec::new();
-    for instance in &blob.instances {
+    for instance in instances(blob) {
         for (lowered, _) in instance.kernels.iter().flatten() {
             let k = &lowered.kernel;
             kernels.push(Kernel {

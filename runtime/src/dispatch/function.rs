@@ -232,10 +232,15 @@ impl Function {
         let state = self.state.get_or_init(|| {
             lock(&FUNCTIONS).push(self);
             let blob = Blob::decode(self.blob).map_err(|e| e.to_string())?;
-            let mut strips = self.strips.iter();
-            for (program, _) in blob.instances.iter().flat_map(|i| i.programs()) {
-                if !strips.next().is_some_and(|s| s.fits(program)) {
-                    return Err(format!("program `{}` has no strip that fits it", program.name));
+            for (lowered, first) in blob.kernels() {
+                for (k, map) in lowered.kernel.maps().enumerate() {
+                    let strip = self.strips.get(*first as usize + k);
+                    if !strip.is_some_and(|s| s.fits(&map.program)) {
+                        return Err(format!(
+                            "program `{}` has no strip that fits it",
+                            map.program.name
+                        ));
+                    }
                 }
             }
             counters::CAPTURES.add(1);

@@ -19,6 +19,8 @@ macro_rules! method {
     ([$($doc:tt)*] $op:ident $name:ident $twin:ident $results:ident ($($p:ident: $k:ident),*)) => {
         method!(@p [$($doc)*] $op $name $twin $results [] [] [] [] $($p: $k,)*);
     };
+    // control flow has functions of its own
+    (@p $d:tt $op:ident $n:ident $t:ident regions $($rest:tt)*) => {};
     (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: tensor, $($rest:tt)*) => {
         method!(@p $d $op $n $t $r $recv [$($sig)* $p: &Tensor,] [$($arg)* EagerArg::Tensor($p),] [$($pass)* $p,] $($rest)*);
     };

@@ -20,6 +20,10 @@ pub(crate) fn bases(step: &Step, f: &mut impl FnMut(u32)) {
         Step::Copy(c) => [c.src, c.dst].iter().for_each(|r| f(r.base)),
         Step::Draw(d) => f(d.base),
         Step::Op(o) => o.operands.iter().chain(&o.outputs).for_each(|d| f(d.at.base)),
+        Step::Region(r) => {
+            r.places().for_each(|p| f(p.base));
+            r.outputs.iter().for_each(|d| f(d.at.base));
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod check;
 mod contract;
 mod copy;
 mod op;
+mod region;
 mod run;
 mod space;
 mod spec;
@@ -131,6 +132,7 @@ pub(crate) enum Step {
     Copy(Box<CopyStep>),
     Draw(Box<DrawStep>),
     Op(Box<op::OpStep>),
+    Region(Box<region::RegionStep>),
 }
 
 /// How often the steps of a plan run on what.

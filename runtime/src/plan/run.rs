@@ -1,7 +1,7 @@
 //! Execution: walks a plan's steps over the memory of one call.
 
 use super::bind::host_error;
-use super::{Buffer, CallScalars, KernelStep, Param, Plan, Results, Step, check, reserve};
+use super::{Buffer, CallScalars, KernelStep, Param, Place, Plan, Results, Step, check, reserve};
 use crate::kernels::gemm;
 use crate::kernels::nest::Code;
 use crate::layout::Layout;
@@ -64,7 +64,21 @@ impl Plan {
             for step in &self.steps {
                 // SAFETY: every base is the memory that the plan was bound to: inputs of the same shape, strides and dtype,
                 // held for the call; constants; buffers of the sizes that binding computed.
-                unsafe { self.step(step, &bases, scalars, key)? }
+                unsafe {
+                    match step {
+                        Step::Region(r) => {
+                            let call = Memory {
+                                plan: self,
+                                inputs,
+                                held: &held,
+                                fresh: &fresh,
+                                bases: &bases,
+                            };
+                            r.run(|p| call.tensor(p), |r| call.at(r), scalars)?;
+                        }
+                        step => self.step(step, &bases, scalars, key)?,
+                    }
+                }
             }
             Ok(())
         }));
@@ -152,6 +166,7 @@ impl Plan {
                 };
                 Ok(())
             }
+            Step::Region(_) => Ok(()),
             // SAFETY: the caller's contract.
             Step::Op(o) => unsafe { o.run(|r| bases[r.base as usize].wrapping_add(r.offset)) },
             Step::Draw(d) => {
@@ -170,6 +185,55 @@ impl Plan {
                 };
                 Ok(())
             }
+        }
+    }
+}
+
+/// The memory of a call, from which regions take their tensors.
+struct Memory<'a> {
+    plan: &'a Plan,
+    inputs: &'a [&'a Tensor],
+    held: &'a [StorageRef<'a>],
+    fresh: &'a [(u32, Storage)],
+    bases: &'a Bases,
+}
+
+impl Memory<'_> {
+    fn at(&self, r: super::Ref) -> *mut u8 {
+        self.bases[r.base as usize].wrapping_add(r.offset)
+    }
+
+    /// The tensor at a place: it shares storage, or is a copy of what lies in the arena.
+    fn tensor(&self, place: &Place) -> Result<Tensor> {
+        let (base, l) = (place.base as usize, &place.layout);
+        if base < self.plan.inputs {
+            let offset = self.inputs[base].layout().offset() + l.offset();
+            let layout = Layout::new(l.shape().into(), l.strides().into(), offset)?;
+            return Ok(Tensor::from_parts(
+                self.held[base].storage().clone(),
+                layout,
+                place.dtype,
+            ));
+        }
+        if let Some(c) = self.plan.constants.get(base - self.plan.inputs) {
+            return Ok(c.with_layout(l.clone()));
+        }
+        if let Some((_, storage)) = self.fresh.iter().find(|(b, _)| *b == place.base) {
+            return Ok(Tensor::from_parts(storage.clone(), l.clone(), place.dtype));
+        }
+        let dense = Layout::contiguous(l.shape())?;
+        // SAFETY: the copy writes every element; the place lies inside the arena.
+        unsafe {
+            let storage = Storage::uninit(dense.elem_count() * place.dtype.size())?;
+            strided_copy(
+                place.dtype.size(),
+                l.shape(),
+                self.at(place.at()),
+                l.strides(),
+                storage.as_mut_ptr(),
+                dense.strides(),
+            );
+            Ok(Tensor::from_parts(storage, dense, place.dtype))
         }
     }
 }

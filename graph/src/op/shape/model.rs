@@ -1,4 +1,4 @@
-//! Attention and losses.
+//! Attention, losses, control flow.
 
 use super::elementwise::broadcast_two;
 use super::*;
@@ -124,4 +124,25 @@ pub fn dropout(c: &Call<'_>) -> Rule {
             .at([1]));
     }
     same(c)
+}
+
+/// A condition of one element; the results are those of the regions.
+pub fn cond(c: &Call<'_>) -> Rule {
+    if let Some(s) = c.shape(0)
+        && s.iter().any(|d| c.not_one(*d))
+    {
+        return Err(c
+            .error(
+                Code::SIZES,
+                format!("the condition is {}, expected one element", c.show(&Some(s))),
+            )
+            .help("reduce first, as in x.min_all().gt(0.0)")
+            .at([0]));
+    }
+    Ok(Vec::new())
+}
+
+/// The results are those of the regions.
+pub fn while_loop(_: &Call<'_>) -> Rule {
+    Ok(Vec::new())
 }

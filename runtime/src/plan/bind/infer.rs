@@ -87,6 +87,9 @@ impl Binder<'_> {
         for (id, node) in module.graph.ids().zip(&module.graph.nodes) {
             let shapes = match &node.kind {
                 NodeKind::Input(i) => vec![self.inputs[*i as usize].shape.clone()],
+                NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Region) => {
+                    self.region_shapes(id, *op)?
+                }
                 NodeKind::Call(op, args) => {
                     let args: Vec<ArgType> = args
                         .iter()
@@ -159,7 +162,7 @@ fn sizes(shape: tensorplay_graph::Shape) -> Option<Sizes> {
     shape.and_then(|s| s.iter().map(|d| d.known()).collect::<Option<Sizes>>())
 }
 
-fn unsized_error(op: Op) -> Error {
+pub(super) fn unsized_error(op: Op) -> Error {
     Error::value(op.name(), "a size is not known when the call is bound")
         .with_help("sizes are computed from metadata, literals and integer parameters")
 }

@@ -28,6 +28,11 @@ pub(crate) fn key_params(blob: &Blob) -> Vec<bool> {
             }
         }
     }
+    for region in &blob.regions {
+        for (all, of) in key.iter_mut().zip(key_params(region)) {
+            *all |= of;
+        }
+    }
     key
 }
 

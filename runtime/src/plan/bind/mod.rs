@@ -4,6 +4,7 @@ mod group;
 mod infer;
 mod key;
 mod library;
+mod region;
 
 pub(crate) use infer::host_error;
 pub(crate) use key::key_params;
@@ -235,6 +236,7 @@ impl<'a> Binder<'a> {
             UnitKind::Contract => self.product(unit.members[0].node),
             UnitKind::Copy => self.join(unit.members[0].node),
             UnitKind::Op => self.operation(unit.members[0].node),
+            UnitKind::Region => self.regions(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }
@@ -286,6 +288,7 @@ impl<'a> Binder<'a> {
                     .iter_mut()
                     .chain(&mut o.outputs)
                     .for_each(|d| renumber(&mut d.at.base)),
+                Step::Region(r) => r.bases_mut().for_each(&renumber),
             }
         }
         places.iter_mut().for_each(|p| renumber(&mut p.base));

@@ -1,0 +1,201 @@
+//! Steps with regions: their plans, and the types of their results.
+
+use super::*;
+use crate::plan::region::{Control, RegionStep};
+use tensorplay_graph::{EvalArg, Node};
+
+/// Shape evaluation that enters regions.
+struct Types<'a> {
+    blob: &'a Blob,
+    scalars: &'a [Host],
+}
+
+impl Interpreter<TensorType> for Types<'_> {
+    type Error = TypeError;
+
+    fn call(
+        &mut self,
+        id: NodeId,
+        node: &Node,
+        op: Op,
+        args: Vec<EvalArg<TensorType>>,
+    ) -> std::result::Result<Vec<TensorType>, TypeError> {
+        let Some(call) = node.region_call() else {
+            return TypeInterpreter { symbols: &[] }.call(id, node, op, args);
+        };
+        let mut inputs = Vec::new();
+        for a in args {
+            if let EvalArg::List(l) = a {
+                inputs.extend(l.into_iter().filter_map(|a| match a {
+                    EvalArg::Value(t) => Some(t),
+                    _ => None,
+                }));
+            }
+        }
+        region_types(self.blob, &call.regions, call.carried, &inputs, self.scalars)
+            .map_err(|e| TypeError::Op(id, e.named(op)))
+    }
+
+    fn unknown(&mut self, _: NodeId, _: Op, _: &Expr) -> std::result::Result<EvalArg<TensorType>, TypeError> {
+        Ok(EvalArg::Unknown)
+    }
+}
+
+/// Why the types of regions do not fit.
+enum Misfit {
+    Inside(Box<OpError>),
+    Differ(String),
+}
+
+impl Misfit {
+    fn named(self, op: Op) -> OpError {
+        match self {
+            Misfit::Inside(e) => *e,
+            Misfit::Differ(message) => OpError::new(Code::SIZES, OpErrorKind::Shape, op.name(), message)
+                .help("both branches, and a loop's carried values and body, have the same shapes and dtypes"),
+        }
+    }
+}
+
+/// The result types of two regions for inputs of known types.
+fn region_types(
+    blob: &Blob,
+    regions: &[usize; 2],
+    carried: usize,
+    inputs: &[TensorType],
+    scalars: &[Host],
+) -> std::result::Result<Vec<TensorType>, Misfit> {
+    let of = |r: usize| {
+        let Some(region) = blob.regions.get(r) else {
+            return Ok(Vec::new());
+        };
+        let mut types = Types {
+            blob: region,
+            scalars,
+        };
+        types
+            .run(&region.module.graph, inputs.to_vec(), scalars)
+            .map_err(|e| match e {
+                TypeError::Op(_, e) => Misfit::Inside(Box::new(e)),
+                TypeError::Eval(e) => Misfit::Differ(e.to_string()),
+            })
+    };
+    let (first, results) = (of(regions[0])?, of(regions[1])?);
+    let (what, expected) = match carried {
+        0 => ("the branches give", first.as_slice()),
+        n => ("the carried values and the body's are", &inputs[..n]),
+    };
+    let shown = |l: &[TensorType]| {
+        let each = l.iter().map(|t| t.display(&[]).to_string());
+        each.collect::<Vec<_>>().join(", ")
+    };
+    if expected != results.as_slice() {
+        return Err(Misfit::Differ(format!(
+            "{what} {} and {}",
+            shown(expected),
+            shown(&results)
+        )));
+    }
+    let one = |t: &TensorType| t.sizes().is_some_and(|s| s.iter().product::<usize>() == 1);
+    if carried > 0 && !matches!(&first[..], [t] if one(t)) {
+        return Err(Misfit::Differ(format!(
+            "the condition is {}, expected one element",
+            shown(&first)
+        )));
+    }
+    Ok(results)
+}
+
+impl Binder<'_> {
+    /// The scalars that are known, up to the first that is not.
+    fn known_scalars(&self) -> Vec<Host> {
+        self.scalars.iter().map_while(|s| *s).collect()
+    }
+
+    /// The result shapes of a call of regions.
+    pub(super) fn region_shapes(&self, id: NodeId, op: Op) -> Result<Vec<Sizes>> {
+        let Some(call) = self.graph().node(id).region_call() else {
+            return Ok(Vec::new());
+        };
+        let inputs: Vec<TensorType> = call
+            .inputs
+            .iter()
+            .map(|v| TensorType::known(self.typing.dtype(*v), self.shape(*v)))
+            .collect();
+        let scalars = self.known_scalars();
+        let types = region_types(self.blob, &call.regions, call.carried, &inputs, &scalars)
+            .map_err(|e| e.named(op))?;
+        types
+            .into_iter()
+            .map(|t| t.sizes().map(Sizes::from).ok_or_else(|| infer::unsized_error(op)))
+            .collect()
+    }
+
+    /// A call of regions: their plans are bound to the places of the inputs.
+    pub(super) fn regions(&mut self, id: NodeId) -> Result<()> {
+        let node = self.graph().node(id).clone();
+        let (Some(op), Some(call)) = (node.op(), node.region_call()) else {
+            return Ok(());
+        };
+        let mut inputs = Vec::with_capacity(call.inputs.len());
+        for (i, v) in call.inputs.iter().enumerate() {
+            let mut place = self.place(*v)?;
+            // the values that a loop carries are dense, as those of its body are made
+            if i < call.carried && !place.layout.is_contiguous() {
+                place = self.dense(&place)?;
+            }
+            inputs.push(place);
+        }
+        let metas: Vec<Meta> = inputs
+            .iter()
+            .map(|p| Meta {
+                dtype: p.dtype,
+                shape: p.layout.shape().into(),
+                strides: p.layout.strides().into(),
+            })
+            .collect();
+        let blob = self.blob;
+        let mut plan = |r: usize| -> Result<Plan> {
+            let region = blob.regions.get(r).ok_or_else(|| {
+                Error::msg(format!(
+                    "`{op}` has no region {r}; this is a bug, please report it"
+                ))
+            })?;
+            let plan = bind(region, self.strips, &metas, self.scalars, None, self.kernels)?;
+            self.fallbacks.extend(plan.fallbacks.iter().cloned());
+            Ok(plan)
+        };
+        let (first, second) = (plan(call.regions[0])?, plan(call.regions[1])?);
+        let control = match (op, node.args().first()) {
+            (Op::Cond, Some(Arg::Value(pred))) => Control::Cond {
+                pred: self.place(*pred)?,
+                yes: first,
+                no: second,
+            },
+            _ => Control::While {
+                carried: call.carried,
+                pred: first,
+                body: second,
+            },
+        };
+        let mut outputs = SmallVec::new();
+        for index in 0..self.shapes[id.index()].len() as u32 {
+            let v = Value { node: id, index };
+            let shape: Sizes = self.shape(v).into();
+            let place = self.allocate(&shape, self.typing.dtype(v))?;
+            outputs.push(Dense {
+                at: place.at(),
+                dtype: place.dtype,
+                shape,
+            });
+            self.put(v, place);
+        }
+        self.counts.ops += 1;
+        self.steps.push(Step::Region(Box::new(RegionStep {
+            control,
+            inputs,
+            outputs,
+        })));
+        Ok(())
+    }
+}
