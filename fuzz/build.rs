@@ -9,7 +9,7 @@
 
 #[path = "src/case.rs"]
 mod case;
-#[path = "src/generate.rs"]
+#[path = "src/generate/mod.rs"]
 mod generate;
 #[path = "src/inputs.rs"]
 mod inputs;

@@ -5,6 +5,7 @@
 //! Invariant: a call refers to earlier values only.
 
 use half::{bf16, f16};
+use tensorplay_graph::op::row::Results;
 use tensorplay_graph::{
     Arg, Builder, DType, Expr, GraphModule, Host, Op, OpError, Scalar, TensorType, Value,
 };
@@ -63,6 +64,10 @@ pub enum A {
     Is(Vec<i64>),
     /// A dtype.
     D(DType),
+    /// A flag.
+    B(bool),
+    /// Options: the list that their row describes.
+    O(Vec<Option<Host>>),
     /// An absent tensor.
     None,
 }
@@ -173,6 +178,11 @@ impl A {
             A::I(v) => Arg::int(*v),
             A::Is(l) => Arg::ints(l.iter().copied()),
             A::D(d) => Arg::dtype(*d),
+            A::B(b) => Arg::Host(Expr::Literal(Host::Bool(*b))),
+            A::O(l) => {
+                let one = |h: &Option<Host>| h.map_or(Arg::None, |h| Arg::Host(Expr::Literal(h)));
+                Arg::List(l.iter().map(one).collect())
+            }
             A::None => Arg::None,
         }
     }
@@ -191,12 +201,11 @@ impl Case {
         }
         for (i, n) in self.nodes.iter().enumerate() {
             let args = n.args.iter().map(|a| a.arg(&values)).collect();
-            let list = n.op.row().results == tensorplay_graph::op::row::Results::List;
-            if list {
+            if n.op.row().results == Results::One {
+                values.push(b.call(n.op, args).map_err(|e| (i, e))?);
+            } else {
                 let made = b.call_list(n.op, args, n.results).map_err(|e| (i, e))?;
                 values.extend(made.into_iter().take(n.results));
-            } else {
-                values.push(b.call(n.op, args).map_err(|e| (i, e))?);
             }
         }
         b.module.graph.outputs = self.outputs.iter().map(|&v| values[v]).collect();

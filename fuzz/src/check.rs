@@ -1,6 +1,6 @@
 //! One case, every way.
 
-use crate::case::{A, Case, Node};
+use crate::case::Case;
 use crate::reference::{self, Array, Stop};
 use crate::{compare, eager};
 use std::cell::RefCell;
@@ -121,30 +121,23 @@ pub fn graph(case: &Case) -> std::result::Result<bool, Failure> {
     Ok(true)
 }
 
-/// A call that the reference refuses must be refused by the rules and by eager.
+/// A case whose last call the reference refuses: the rules and eager must refuse it.
 ///
 /// # Errors
-/// It is accepted.
-pub fn refused(case: &Case, node: &Node) -> std::result::Result<(), Failure> {
-    let mut c = case.clone();
-    let enough = node.args.iter().all(|a| {
-        let mut ok = true;
-        a.clone().values(&mut |v| ok &= *v < c.values());
-        ok
-    });
-    if !enough || matches!(node.args.first(), Some(A::None)) {
+/// It is accepted, or panics.
+pub fn refused(case: &Case) -> std::result::Result<(), Failure> {
+    let last = case.nodes.len().saturating_sub(1);
+    if !matches!(reference::run(case), Err((i, Stop::Refused(_))) if i == last) {
         return Ok(());
     }
+    let mut c = case.clone();
     c.inputs.iter_mut().for_each(|i| i.spec = crate::case::Spec::Full);
-    let at = c.values();
-    c.nodes.push(node.clone());
-    c.outputs = vec![at];
-    if matches!(reference::run(case), Ok(v) if matches!(reference::eval(node.op, &node.args, &v), Err(Stop::Refused(_))))
-    {
-        match c.module() {
-            Err(_) => {}
-            Ok(m) => return fail("rule: accepts", format!("{m}")),
-        }
+    if let Ok(m) = c.module() {
+        return fail("rule: accepts", format!("{m}"));
     }
-    Ok(())
+    match guarded(|| eager::run(&c, &c.tensors())) {
+        Err((false, _)) => Ok(()),
+        Err((true, m)) => fail("eager: panics", m),
+        Ok(_) => fail("eager: accepts", format!("{:?}", c.nodes[last])),
+    }
 }

@@ -1,8 +1,11 @@
 //! Eager calls by operation: one match arm a row of the op table.
 
 use crate::case::{A, Case};
+use tensorplay::prelude::{
+    AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, Interpolate, PadMode, PoolOptions,
+};
 use tensorplay::{Result, Tensor};
-use tensorplay_graph::{DType, Op, Scalar};
+use tensorplay_graph::{DType, Host, Op, Scalar};
 use tensorplay_runtime::{IntoOperand, Operand};
 
 /// A right operand of either kind.
@@ -59,6 +62,95 @@ fn dtype(a: &A) -> DType {
     }
 }
 
+fn flag(a: &A) -> bool {
+    match a {
+        A::B(b) => *b,
+        a => unreachable!("not a flag: {a:?}"),
+    }
+}
+
+/// The entries of options, in the order of their row.
+struct Entries<'a>(&'a [Option<Host>]);
+
+impl<'a> Entries<'a> {
+    fn of(a: &'a A) -> Self {
+        match a {
+            A::O(l) => Entries(l),
+            a => unreachable!("not options: {a:?}"),
+        }
+    }
+    fn value(&self, i: usize) -> Option<Host> {
+        self.0.get(i).copied().flatten()
+    }
+    fn int(&self, i: usize) -> i64 {
+        self.value(i).and_then(Host::as_int).unwrap_or(0)
+    }
+    fn float(&self, i: usize) -> f64 {
+        self.value(i).and_then(Host::as_float).unwrap_or(0.0)
+    }
+    fn flag(&self, i: usize) -> bool {
+        self.value(i) == Some(Host::Bool(true))
+    }
+    fn pair(&self, i: usize) -> (i64, i64) {
+        (self.int(i), self.int(i + 1))
+    }
+}
+
+fn conv1d_options(a: &A) -> Conv1dOptions {
+    let e = Entries::of(a);
+    Conv1dOptions::default()
+        .stride(e.int(0))
+        .padding(e.int(1))
+        .dilation(e.int(2))
+        .groups(e.int(3))
+}
+fn conv2d_options(a: &A) -> Conv2dOptions {
+    let e = Entries::of(a);
+    Conv2dOptions::default()
+        .stride(e.pair(0))
+        .padding(e.pair(2))
+        .dilation(e.pair(4))
+        .groups(e.int(6))
+}
+fn conv_transpose2d_options(a: &A) -> ConvTranspose2dOptions {
+    let e = Entries::of(a);
+    ConvTranspose2dOptions::default()
+        .stride(e.pair(0))
+        .padding(e.pair(2))
+        .output_padding(e.pair(4))
+        .dilation(e.pair(6))
+        .groups(e.int(8))
+}
+fn pool_options(a: &A) -> PoolOptions {
+    let e = Entries::of(a);
+    PoolOptions::new(e.pair(0)).stride(e.pair(2)).padding(e.pair(4))
+}
+fn attention_options(a: &A) -> AttentionOptions {
+    let e = Entries::of(a);
+    let o = AttentionOptions::default().causal(e.flag(0));
+    match e.value(1) {
+        Some(_) => o.scale(e.float(1)),
+        None => o,
+    }
+}
+fn pad_mode(a: &A) -> PadMode {
+    let e = Entries::of(a);
+    match e.int(0) {
+        0 => PadMode::Constant(e.float(1)),
+        1 => PadMode::Reflect,
+        _ => PadMode::Replicate,
+    }
+}
+fn interpolate(a: &A) -> Interpolate {
+    let e = Entries::of(a);
+    match e.int(0) {
+        0 => Interpolate::Nearest,
+        _ => Interpolate::Bilinear {
+            align_corners: e.flag(1),
+        },
+    }
+}
+
 macro_rules! arg {
     (tensor $a:expr, $v:expr) => {
         tensor($a, $v)
@@ -93,10 +185,22 @@ macro_rules! arg {
     (dtype $a:expr, $v:expr) => {
         dtype($a)
     };
+    (index $a:expr, $v:expr) => {
+        tensor($a, $v)
+    };
+    (ints $a:expr, $v:expr) => {
+        ints($a)
+    };
+    ($options:ident $a:expr, $v:expr) => {
+        $options($a)
+    };
 }
 macro_rules! results {
     (one $e:expr) => {
         $e.map(|t| vec![t])
+    };
+    (indexed $e:expr) => {
+        $e.map(|(values, indices)| vec![values, indices])
     };
     (list $e:expr) => {
         $e

@@ -15,6 +15,8 @@ pub enum Flavour {
     Exponent,
     /// Positive floats.
     Positive,
+    /// Indices below a number.
+    Index(usize),
 }
 
 /// A dtype: mostly `base`.
@@ -104,8 +106,10 @@ fn integer(r: &mut Rng, d: DType, kind: usize, flavour: Flavour) -> i64 {
     if d == DType::Bool {
         return r.range(i64::from(flavour == Flavour::NonZero), 1);
     }
-    if flavour == Flavour::Exponent {
-        return r.range(0, 5);
+    match flavour {
+        Flavour::Exponent => return r.range(0, 5),
+        Flavour::Index(n) => return r.below(n) as i64,
+        _ => {}
     }
     let x = match (d, kind) {
         (DType::U8, 0..=5) => r.range(0, 9),

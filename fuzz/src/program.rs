@@ -9,8 +9,9 @@ use crate::case::{A, Case, Node};
 use crate::generate::{Mode, case};
 use crate::rng::Rng;
 use std::fmt::Write;
-use tensorplay_graph::op::row::Results;
-use tensorplay_graph::{Op, Scalar};
+use tensorplay_graph::op::options::{Form as OptionsForm, Initial, OptionsRow};
+use tensorplay_graph::op::row::{ParamKind, Results};
+use tensorplay_graph::{Host, Op, Scalar};
 
 /// The variable with the number of functions; 100 without it.
 pub const COUNT: &str = "TENSORPLAY_FUZZ_PROGRAMS";
@@ -73,6 +74,59 @@ fn list(l: &[i64], r: &mut Rng) -> String {
     }
 }
 
+fn host(h: Option<Host>) -> String {
+    match h {
+        Some(Host::Float(v)) => scalar(Scalar::Float(v)),
+        Some(Host::Bool(b)) => b.to_string(),
+        Some(Host::Int(v)) => v.to_string(),
+        _ => "None".into(),
+    }
+}
+
+/// One number, or a pair; a pair of equal numbers mostly as one.
+fn numbers(l: &[Option<Host>], r: &mut Rng) -> String {
+    match l {
+        [a, b] if a != b || r.chance(30) => format!("({}, {})", host(*a), host(*b)),
+        l => host(l.first().copied().flatten()),
+    }
+}
+
+/// Options as a struct with setters, or as a variant.
+fn options(row: &OptionsRow, l: &[Option<Host>], r: &mut Rng) -> String {
+    let name = row.name;
+    if let OptionsForm::Enum(variants) = row.form {
+        let Some(Host::Int(n)) = l[0] else {
+            return name.to_string();
+        };
+        let v = &variants[n as usize];
+        return match v.value {
+            None => format!("{name}::{}", v.name),
+            Some((None, _)) => format!("{name}::{}({})", v.name, host(l[1])),
+            Some((Some(field), _)) => format!("{name}::{} {{ {field}: {} }}", v.name, host(l[1])),
+        };
+    }
+    let mut text = format!("{name}::default()");
+    let mut made = Vec::new();
+    for (at, f) in row.fields() {
+        let given = &l[at..at + f.len];
+        let unset = match f.initial {
+            Initial::Int(v) => given.iter().all(|h| *h == Some(Host::Int(v))),
+            Initial::Bool(b) => given[0] == Some(Host::Bool(b)),
+            Initial::Absent => given[0].is_none(),
+            Initial::AsNew => given == made,
+            Initial::New => {
+                made = given.to_vec();
+                text = format!("{name}::new({})", numbers(given, r));
+                continue;
+            }
+        };
+        if !unset || (given[0].is_some() && r.one_in(8)) {
+            let _ = write!(text, ".{}({})", f.name, numbers(given, r));
+        }
+    }
+    text
+}
+
 fn call(n: &Node, forms: &[Form], r: &mut Rng) -> Form {
     let form = |a: &A| match a {
         A::V(v) => forms[*v].clone(),
@@ -103,7 +157,7 @@ fn call(n: &Node, forms: &[Form], r: &mut Rng) -> Form {
     let method = n.op.row().is_method();
     let mut args = Vec::new();
     for (a, p) in n.args.iter().zip(n.op.row().params).skip(usize::from(method)) {
-        let optional = p.kind == tensorplay_graph::op::row::ParamKind::OptTensor;
+        let optional = p.kind == ParamKind::OptTensor;
         args.push(match a {
             A::V(v) if optional => format!("Some({})", forms[*v].reference()),
             A::V(v) => forms[*v].reference(),
@@ -117,7 +171,13 @@ fn call(n: &Node, forms: &[Form], r: &mut Rng) -> Form {
             A::S(s) => scalar(*s),
             A::I(i64::MAX) => "i64::MAX".into(),
             A::I(i) => i.to_string(),
+            A::Is(l) if p.kind == ParamKind::Ints => format!("&{l:?}"),
             A::Is(l) => list(l, r),
+            A::B(b) => b.to_string(),
+            A::O(l) => match p.kind {
+                ParamKind::Options(row) => options(row, l, r),
+                kind => unreachable!("{kind:?} takes no options"),
+            },
             A::D(d) => format!("DType::{d:?}"),
             A::None => "None".into(),
         });
@@ -160,6 +220,17 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
             (0..n.results).for_each(|k| forms.push(Form::Bound(format!("{name}[{k}]"))));
             continue;
         }
+        if n.op.row().results == Results::Indexed {
+            let mut name = |k: usize, name: &str| {
+                let used = uses[first + k] > 0;
+                let name = format!("{name}{i}");
+                forms.push(Form::Bound(name.clone()));
+                if used { name } else { "_".to_string() }
+            };
+            let (values, indices) = (name(0, "values"), name(1, "indices"));
+            let _ = writeln!(body, "    let ({values}, {indices}) = {text};");
+            continue;
+        }
         let output = c.outputs.contains(&first);
         if uses[first] == 1 && !output && r.chance(50) && text.len() < 120 {
             forms.push(made);
@@ -186,7 +257,8 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
         )
     };
     let d = c.inputs[0].dtype;
-    let one = d.is_float() && c.inputs.iter().all(|i| i.dtype == d);
+    // indices and masks beside floats of one dtype have a spec of their own
+    let one = d.is_float() && c.inputs.iter().all(|i| i.dtype == d || !i.dtype.is_float());
     let attribute = if one {
         format!("dtypes({d})")
     } else {
@@ -197,7 +269,7 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
         .iter()
         .enumerate()
         .map(|(i, x)| {
-            if one {
+            if one && x.dtype == d {
                 format!("x{i}: &Tensor")
             } else {
                 format!("#[spec({}[..])] x{i}: &Tensor", x.dtype)

@@ -24,9 +24,10 @@ pub fn graphs(seed: u64, n: u64, show: usize) -> usize {
             }
             None => {}
         }
-        for node in &made.refused {
-            if let Err(f) = check::refused(&made.case, node) {
+        for c in &made.refused {
+            if let Err(f) = check::refused(c) {
                 failed += 1;
+                let node = &c.nodes[c.nodes.len() - 1];
                 let ops = format!("{} {}", f.kind, node.op);
                 groups
                     .entry(ops)

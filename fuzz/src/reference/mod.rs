@@ -5,19 +5,26 @@
 //! f64, i64 and bool; [`cell::Cell`] carries what a right implementation may deviate.
 //! Invariant: it refuses what ops.md refuses ([`Stop::Refused`]), and knows errors in the data ([`Stop::Data`]).
 
+mod arrange;
+mod attention;
 mod cast;
 pub mod cell;
+mod channel;
 mod contract;
 mod elementwise;
 mod float;
+mod index;
+mod loss;
 mod norm;
 mod reduce;
+mod resample;
 mod view;
+mod window;
 
 use crate::case::{A, Case, count, float_of, strides};
 use cell::{Cell, round_to, ulp, wrap};
 use tensorplay_graph::op::row::Lowering;
-use tensorplay_graph::{DType, Op, Scalar};
+use tensorplay_graph::{DType, Host, Op, Scalar};
 
 /// A tensor of the reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +44,7 @@ pub struct Array {
 pub enum Stop {
     /// The rules forbid it.
     Refused(String),
-    /// The data forbid it: division of integers by zero.
+    /// The data forbid it: division of integers by zero, an index out of range.
     Data(String),
     /// The reference does not say.
     Unknown,
@@ -177,9 +184,6 @@ pub(crate) fn axis(d: i64, rank: usize) -> Eval<usize> {
 fn is_exact(op: Op) -> bool {
     use Op::*;
     matches!(
-        op.row().lowering,
-        Lowering::View | Lowering::Copy | Lowering::Create
-    ) || matches!(
         op,
         Add | Sub
             | Mul
@@ -239,6 +243,32 @@ fn is_exact(op: Op) -> bool {
             | All
             | Stack
             | Addcmul
+            | MaxPool1d
+            | MaxPool2d
+    ) || moves(op)
+}
+
+/// What takes elements as they are, halves included.
+fn moves(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op.row().lowering,
+        Lowering::View | Lowering::Copy | Lowering::Create
+    ) || matches!(
+        op,
+        Flip | Roll
+            | Repeat
+            | Tril
+            | Triu
+            | Pad
+            | IndexSelect
+            | Gather
+            | Scatter
+            | Embedding
+            | OneHot
+            | Topk
+            | Sort
+            | Dropout
     )
 }
 
@@ -248,6 +278,8 @@ fn is_exact(op: Op) -> bool {
 /// What the rules or the data forbid.
 pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
     let mut out = match op.row().lowering {
+        _ if matches!(op, Op::Topk | Op::Sort) => index::ordered(op, args, values)?,
+        Lowering::Copy if op == Op::SliceScatter => vec![index::eval(op, args, values)?],
         Lowering::View => view::eval(op, args, values)?,
         Lowering::Create => vec![view::create(op, args, values)?],
         Lowering::Reduce(_) => vec![reduce::eval(op, args, values)?],
@@ -265,27 +297,42 @@ pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
             | Op::Norm
             | Op::Logsumexp => norm::reduce(op, args, values)?,
             Op::Softmax | Op::LogSoftmax | Op::LayerNorm | Op::RmsNorm => norm::rows(op, args, values)?,
+            Op::BatchNorm | Op::GroupNorm => channel::eval(op, args, values)?,
+            Op::Cumsum | Op::Cumprod => reduce::scan(op, args, values)?,
+            Op::Conv1d | Op::Conv2d | Op::ConvTranspose2d => window::convolution(op, args, values)?,
+            Op::MaxPool1d | Op::MaxPool2d | Op::AvgPool1d | Op::AvgPool2d => window::pool(op, args, values)?,
+            Op::AdaptiveAvgPool2d => window::adaptive(args, values)?,
+            Op::ScaledDotProductAttention => attention::eval(args, values)?,
+            Op::Flip | Op::Roll | Op::Repeat | Op::Tril | Op::Triu | Op::Pad => {
+                arrange::eval(op, args, values)?
+            }
+            Op::IndexSelect
+            | Op::Gather
+            | Op::Scatter
+            | Op::ScatterAdd
+            | Op::IndexAdd
+            | Op::Embedding
+            | Op::OneHot => index::eval(op, args, values)?,
+            Op::Interpolate => resample::eval(args, values)?,
+            Op::CrossEntropy | Op::NllLoss | Op::MseLoss | Op::L1Loss | Op::BinaryCrossEntropyWithLogits => {
+                loss::eval(op, args, values)?
+            }
+            Op::Dropout => loss::dropout(args, values)?,
             _ => elementwise::eval(op, args, values)?,
         }],
     };
-    let mut pure = is_exact(op);
+    let nearest = op == Op::Interpolate && matches!(&args[2], A::O(mode) if mode[0] == Some(Host::Int(0)));
+    let moves = moves(op) || nearest;
+    let mut pure = is_exact(op) || nearest;
     let mut read = |v: usize| {
         pure &= values[v].pure;
         // int arithmetic and rearrangement are exact in any dtype, halves only where nothing is computed
-        let moves = matches!(
-            op.row().lowering,
-            Lowering::View | Lowering::Copy | Lowering::Create
-        );
         pure &= !values[v].dtype.is_half() || moves;
     };
     for a in args {
         a.clone().values(&mut |v| read(*v));
     }
     for a in &mut out {
-        let moves = matches!(
-            op.row().lowering,
-            Lowering::View | Lowering::Copy | Lowering::Create
-        );
         a.pure =
             (pure || !a.dtype.is_float() && integers_only(args, values)) && (moves || !a.dtype.is_half());
     }
@@ -323,6 +370,36 @@ pub(crate) fn val<'a>(a: &A, v: &'a [Array]) -> Eval<&'a Array> {
         A::V(i) => Ok(&v[*i]),
         _ => refuse("not a tensor"),
     }
+}
+pub(crate) fn opt_val<'a>(a: &A, v: &'a [Array]) -> Eval<Option<&'a Array>> {
+    match a {
+        A::None => Ok(None),
+        a => val(a, v).map(Some),
+    }
+}
+
+/// Floats of one dtype.
+pub(crate) fn floats(xs: &[Option<&Array>]) -> Eval<()> {
+    let mut all = xs.iter().flatten().map(|x| x.dtype);
+    let first = all.next();
+    if first.is_some_and(|d| d.is_float()) && all.all(|d| Some(d) == first) {
+        Ok(())
+    } else {
+        refuse("dtypes")
+    }
+}
+pub(crate) fn flag(a: &A) -> Eval<bool> {
+    match a {
+        A::B(b) => Ok(*b),
+        _ => refuse("not a flag"),
+    }
+}
+/// Sizes without -1.
+pub(crate) fn sizes(a: &A) -> Eval<Vec<usize>> {
+    ints(a)?
+        .iter()
+        .map(|&n| usize::try_from(n).or_else(|_| refuse("size")))
+        .collect()
 }
 pub(crate) fn int(a: &A) -> Eval<i64> {
     match a {

@@ -187,7 +187,8 @@ pub fn reduce(op: Op, args: &[A], v: &[Array]) -> Eval {
     Ok(Array::of(d, fold::shape(&x.shape, &over, keep), cells))
 }
 
-fn soft(d: DType, row: &[Cell], log: bool) -> Vec<Cell> {
+/// The softmax of a row, or its logarithm.
+pub(super) fn soft(d: DType, row: &[Cell], log: bool) -> Vec<Cell> {
     let c = d.compute();
     let n = row.len();
     if row.iter().any(Cell::poisoned) {
@@ -224,12 +225,60 @@ fn soft(d: DType, row: &[Cell], log: bool) -> Vec<Cell> {
     row.iter().map(of).collect()
 }
 
+/// A row over its root mean square, less its mean before if `centred`; in the compute type, not yet rounded to `d`.
+pub(super) fn scaled(d: DType, row: &[Cell], eps: f64, centred: bool) -> Vec<Cell> {
+    let (c, n) = (d.compute(), row.len() as f64);
+    let stats = if centred {
+        deviations(d, row)
+    } else {
+        sizes(d, row).map(|(big, err)| {
+            let squares: f64 = row.iter().map(|c| c.v * c.v).sum();
+            let abs: f64 = row.iter().map(|c| c.v.abs()).sum();
+            let e = 2.0 * abs * err + n * err * err + (n + 4.0) * ulp(c, squares) + n * smallest(c);
+            (0.0, squares, e, err + ulp(c, big))
+        })
+    };
+    let Some((mean, squares, e, delta)) = stats else {
+        return vec![unclear(row); row.len()];
+    };
+    let (var, e) = (squares / n + eps, e / n + 4.0 * ulp(c, squares / n + eps));
+    if var <= 0.0 || e > 0.25 * var {
+        return vec![Cell::any(); row.len()];
+    }
+    let r = 1.0 / var.sqrt();
+    let dr = r * e / var + 4.0 * ulp(c, r);
+    let one = |x: &Cell| {
+        let t = x.v - mean;
+        Cell {
+            v: t * r,
+            i: 0,
+            e: t.abs() * dr * 2.0 + delta * r * 2.0 + 2.0 * ulp(c, t * r),
+        }
+    };
+    row.iter().map(one).collect()
+}
+
+/// `y * w + b`, rounded to `d` in the end.
+pub(super) fn affine(d: DType, mut y: Cell, w: Option<Cell>, b: Option<Cell>) -> Cell {
+    let c = d.compute();
+    if let Some(w) = w {
+        y = lift(c, &[y, w], 1.0, 0.0, |x| x[0] * x[1]);
+    }
+    if let Some(b) = b {
+        y = lift(c, &[y, b], 1.0, 0.0, |x| x[0] + x[1]);
+    }
+    if y.poisoned() {
+        y
+    } else {
+        lift(d, &[y], 0.0, 0.0, |x| x[0])
+    }
+}
+
 /// Softmax and the normalisations.
 pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
     let x = val(&args[0], v)?;
     let rank = x.shape.len();
     let d = if x.dtype.is_float() { x.dtype } else { DType::F32 };
-    let c = d.compute();
     if matches!(op, Op::Softmax | Op::LogSoftmax) {
         let at = axis(int(&args[1])?, rank.max(1))?;
         let x = &Array::of(d, x.shape.clone(), super::cast::promoted(x, d));
@@ -276,51 +325,8 @@ pub fn rows(op: Op, args: &[A], v: &[Array]) -> Eval {
         return Ok(Array::of(d, x.shape.clone(), cells));
     }
     for row in x.cells.chunks(n) {
-        let stats = if op == Op::LayerNorm {
-            deviations(d, row)
-        } else {
-            sizes(d, row).map(|(big, err)| {
-                let squares: f64 = row.iter().map(|c| c.v * c.v).sum();
-                let abs: f64 = row.iter().map(|c| c.v.abs()).sum();
-                let e = 2.0 * abs * err
-                    + n as f64 * err * err
-                    + (n as f64 + 4.0) * ulp(c, squares)
-                    + n as f64 * smallest(c);
-                (0.0, squares, e, err + ulp(c, big))
-            })
-        };
-        let Some((mean, squares, e, delta)) = stats else {
-            cells.extend(std::iter::repeat_n(unclear(row), n));
-            continue;
-        };
-        let (var, e) = (
-            squares / n as f64 + eps,
-            e / n as f64 + 4.0 * ulp(c, squares / n as f64 + eps),
-        );
-        if var <= 0.0 || e > 0.25 * var {
-            cells.extend(std::iter::repeat_n(Cell::any(), n));
-            continue;
-        }
-        let r = 1.0 / var.sqrt();
-        let dr = r * e / var + 4.0 * ulp(c, r);
-        for (i, x) in row.iter().enumerate() {
-            let t = x.v - mean;
-            let mut y = Cell {
-                v: t * r,
-                i: 0,
-                e: t.abs() * dr * 2.0 + delta * r * 2.0 + 2.0 * ulp(c, t * r),
-            };
-            if let Some(w) = cell(weights.first(), i) {
-                y = lift(c, &[y, w], 1.0, 0.0, |x| x[0] * x[1]);
-            }
-            if let Some(b) = cell(weights.get(1), i) {
-                y = lift(c, &[y, b], 1.0, 0.0, |x| x[0] + x[1]);
-            }
-            cells.push(if y.poisoned() {
-                y
-            } else {
-                lift(d, &[y], 0.0, 0.0, |x| x[0])
-            });
+        for (i, y) in scaled(d, row, eps, op == Op::LayerNorm).into_iter().enumerate() {
+            cells.push(affine(d, y, cell(weights.first(), i), cell(weights.get(1), i)));
         }
     }
     if cells.len() != x.cells.len() {

@@ -84,6 +84,7 @@ pub fn sum(d: DType, row: &[Cell]) -> Cell {
     finish(d, s, e, size, row.len() as f64)
 }
 
+/// A product in any order.
 fn prod(d: DType, row: &[Cell]) -> Cell {
     let c = d.compute();
     let (mut p, mut rel, mut up, mut down) = (1.0f64, 0.0f64, 0.0f64, 0.0f64);
@@ -118,7 +119,8 @@ fn prod(d: DType, row: &[Cell]) -> Cell {
     )
 }
 
-fn extreme(d: DType, row: &[Cell], max: bool) -> Cell {
+/// The largest or smallest of a row; NaN wins.
+pub fn extreme(d: DType, row: &[Cell], max: bool) -> Cell {
     if row.iter().any(Cell::poisoned) {
         return Cell::any();
     }
@@ -229,4 +231,29 @@ pub fn eval(op: Op, args: &[A], v: &[Array]) -> Eval {
     };
     let cells: Vec<Cell> = rows(x, &over).iter().map(|r| one(r)).collect();
     Ok(Array::of(result, shape(&x.shape, &over, keep), cells))
+}
+
+/// `cumsum` and `cumprod`: a fold of every beginning of a row.
+pub fn scan(op: Op, args: &[A], v: &[Array]) -> Eval {
+    let x = val(&args[0], v)?;
+    let a = axis(super::int(&args[1])?, x.shape.len().max(1))?;
+    let d = if x.dtype.is_float() { x.dtype } else { DType::I64 };
+    let sums = op == Op::Cumsum;
+    let one = |row: &[Cell]| match (d.is_float(), sums) {
+        (true, true) => sum(d, row),
+        (true, false) => prod(d, row),
+        _ if row.iter().any(Cell::poisoned) => Cell::any(),
+        (_, true) => Cell::int(row.iter().fold(0i64, |s, c| s.wrapping_add(c.i))),
+        (_, false) => Cell::int(row.iter().fold(1i64, |s, c| s.wrapping_mul(c.i))),
+    };
+    let mut cells = vec![Cell::any(); x.cells.len()];
+    let over = if x.shape.is_empty() { vec![] } else { vec![a] };
+    let n = x.shape.get(a).copied().unwrap_or(1);
+    let inner = count(x.shape.get(a + 1..).unwrap_or(&[]));
+    for (r, row) in rows(x, &over).iter().enumerate() {
+        for i in 0..n {
+            cells[(r / inner * n + i) * inner + r % inner] = one(&row[..=i]);
+        }
+    }
+    Ok(Array::of(d, x.shape.clone(), cells))
 }

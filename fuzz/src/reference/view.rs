@@ -5,7 +5,8 @@ use super::{Array, Eval, Stop, axis, cast, int, ints, promote, refuse, scalar, s
 use crate::case::{A, count, each, strides};
 use tensorplay_graph::{DType, Op, Scalar};
 
-fn gather(x: &Array, shape: Vec<usize>, from: impl Fn(&[usize]) -> Vec<usize>) -> Array {
+/// Every element from the index that `from` names.
+pub(super) fn gather(x: &Array, shape: Vec<usize>, from: impl Fn(&[usize]) -> Vec<usize>) -> Array {
     let st = strides(&x.shape);
     let mut cells = Vec::with_capacity(count(&shape));
     each(&shape, |at| {
@@ -240,7 +241,7 @@ pub fn join(op: Op, args: &[A], v: &[Array]) -> Eval {
 }
 
 /// A number of the dtype as a cast gives it.
-fn number(d: DType, s: Scalar) -> Cell {
+pub(super) fn number(d: DType, s: Scalar) -> Cell {
     match (d.is_float(), s) {
         (true, _) => Cell::float(round_to(d, scalar_cell(d, s).v)),
         (false, Scalar::Float(f)) => cast::convert(Cell::float(f), DType::F64, d),
