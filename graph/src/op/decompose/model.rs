@@ -151,9 +151,14 @@ pub fn group_norm(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     channel_affine(b, y, x, &args[2], &args[3])
 }
 
-/// The axis of the classes: 1, or the only one.
+/// The axis of the classes: 1, or the only one; `min(rank - 1, 1)`.
 fn class_axis(b: &Builder, x: Value) -> Arg {
-    Arg::int(i64::from(b.is_rank(x, 1) != Some(true)))
+    if let Some(one) = b.is_rank(x, 1) {
+        return Arg::int(i64::from(!one));
+    }
+    let rank = Expr::Cast(HostType::I64, Box::new(Expr::Rank(x)));
+    let last = Expr::binary(HostBinary::Sub, rank, Expr::int(1));
+    Arg::Host(Expr::binary(HostBinary::Min, last, Expr::int(1)))
 }
 
 /// `cross_entropy(x, t) = nll_loss(log_softmax(x), t)`.
