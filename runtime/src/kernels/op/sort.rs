@@ -19,8 +19,10 @@ pub(crate) fn sort(x: In, dim: usize, descending: bool, values: Out, indices: Ou
     ordered(x, dim, descending, k, values, indices);
 }
 
-/// The `k` largest along `dim`, the largest first; `indices` (i64) says where each value was.
+/// The `k` largest along `dim`, the largest first; `indices` (i64) says where each value was. A scalar's is itself, for
+/// any `k`, as in PyTorch: its shape cannot tell that nothing was taken.
 pub(crate) fn topk(x: In, k: usize, dim: usize, values: Out, indices: Out) {
+    let k = if x.shape.is_empty() { 1 } else { k };
     ordered(x, dim, true, k, values, indices);
 }
 
@@ -269,6 +271,9 @@ mod tests {
     fn the_largest_are_those_of_a_sort() {
         for dtype in DType::ALL {
             check(dtype, &[], 0, Some(1), true);
+            let x = Sample::varied(dtype, &[], 17);
+            let (value, index) = run(dtype, &[], |v, i| topk(x.input(), 0, 0, v, i));
+            assert_eq!((value.bits(), index.list::<i64>()), (x.bits(), vec![0]));
             check(dtype, &[0, 3], 1, Some(2), true);
             for (n, k) in [(0, 0), (1, 1), (7, 0), (7, 3), (33, 33), (150, 5)] {
                 check(dtype, &[n], 0, Some(k), true);
