@@ -263,12 +263,10 @@ impl<'a> Call<'a> {
         normal_dim(self.name(), self.int(i), rank)
     }
 
-    /// The dims argument `i`; all for an empty list.
+    /// The dims argument `i`; none for an empty list.
     fn axes(&self, i: usize, rank: usize) -> Result<Vec<usize>> {
-        match self.ints(i) {
-            l if l.is_empty() => Ok((0..rank).collect()),
-            l => l.into_iter().map(|d| normal_dim(self.name(), d, rank)).collect(),
-        }
+        let dims = self.ints(i).into_iter();
+        dims.map(|d| normal_dim(self.name(), d, rank)).collect()
     }
 
     fn pair(l: &[i64], at: usize) -> [usize; 2] {
