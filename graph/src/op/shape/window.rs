@@ -249,6 +249,15 @@ fn pool(c: &Call<'_>, axes: usize) -> Rule {
     let first = x.len() - axes;
     let mut out = x.clone();
     for i in 0..axes {
+        if x[first + i] == Dim::Known(0) {
+            return Err(c
+                .error(
+                    Code::EMPTY,
+                    format!("dim {} of {} has no elements", first + i, c.show(&Some(x))),
+                )
+                .help("check the size before the function is called")
+                .at([0]));
+        }
         let of = 2 - axes + i;
         let window = Window {
             kernel: kernel[of],
