@@ -8,6 +8,23 @@ fn axis_of(c: &Call<'_>, s: &[Dim], arg: usize) -> Result<Option<usize>, OpError
     c.int(arg).map(|d| c.axis_or_scalar(arg, d, s.len())).transpose()
 }
 
+/// A scalar has one place: it is indexed once.
+fn scalar_index(c: &Call<'_>, x: &[Dim]) -> Result<(), OpError> {
+    let Some(n) = c.shape(1).and_then(|i| i.first().copied()) else {
+        return Ok(());
+    };
+    if x.is_empty() && c.not_one(n) {
+        return Err(c
+            .error(
+                Code::SIZES,
+                format!("a scalar takes one index, {} are given", c.show_dim(n)),
+            )
+            .help("unsqueeze(0) it first")
+            .at([0, 1]));
+    }
+    Ok(())
+}
+
 /// Axis `dim` is replaced by the axis of the indices.
 pub fn index_select(c: &Call<'_>) -> Rule {
     if let Some(i) = c.shape(1)
@@ -24,6 +41,7 @@ pub fn index_select(c: &Call<'_>) -> Rule {
     let Some(mut out) = c.shape(0) else {
         return Ok(vec![None]);
     };
+    scalar_index(c, &out)?;
     let Some(at) = axis_of(c, &out, 2)? else {
         return Ok(vec![Some(vec![Dim::Unknown; out.len()])]);
     };
@@ -53,7 +71,10 @@ fn indices_fit(c: &Call<'_>, idx: &[Dim], limit: usize, free: Option<usize>) -> 
             .help("indices have one axis for each of the tensor's; expand(..) them")
             .at([limit, 1]));
     }
-    for (i, (a, b)) in idx.iter().zip(&s).enumerate() {
+    // a scalar counts as one axis of one
+    let one = [Dim::Known(1)];
+    let axes = |s: &[Dim]| if s.is_empty() { one.to_vec() } else { s.to_vec() };
+    for (i, (a, b)) in axes(idx).iter().zip(&axes(&s)).enumerate() {
         if Some(i) != free
             && let (Some(n), Some(m)) = (a.known(), b.known())
             && n > m
@@ -119,6 +140,7 @@ pub fn index_add(c: &Call<'_>) -> Rule {
     let (Some(s), Some(src)) = (&x, c.shape(2)) else {
         return Ok(vec![x]);
     };
+    scalar_index(c, s)?;
     let Some(at) = axis_of(c, s, 3)? else {
         return Ok(vec![x]);
     };
