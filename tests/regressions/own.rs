@@ -600,3 +600,47 @@ fn long_host_logic() {
     assert_eq!(small(&tensor(&[2])).to_vec::<bool>(), [false, true]);
     assert_eq!(small(&tensor(&[3])).to_vec::<bool>(), [true, false, false]);
 }
+
+/// Where the rank is not known, the classes of one sample are its only axis.
+#[test]
+fn class_losses_of_one_sample_without_a_spec() {
+    #[compile]
+    fn f(x: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
+        (x.nll_loss(target), x.cross_entropy(target))
+    }
+    let x = Tensor::from_vec(vec![1.0f32, 2.0], &[2]);
+    let (nll, entropy) = f(&x, &Tensor::from_vec(vec![1i64], ()));
+    assert_eq!(nll.item::<f32>(), -2.0);
+    assert!((entropy.item::<f32>() - 0.313_261_7).abs() < 1e-6);
+}
+
+/// `flip` of no dims reverses none, as in PyTorch.
+#[test]
+fn a_flip_of_no_dims() {
+    let x = tensor(&[3]);
+    assert_eq!(x.flip(&[] as &[i64]).to_vec::<f32>(), x.to_vec::<f32>());
+}
+
+/// A scalar has one largest element, whatever k is; its memory was left as it was for k = 0.
+#[test]
+fn topk_of_a_scalar() {
+    let (value, index) = Tensor::from_vec(vec![3.0f32], ()).topk(0, 0);
+    assert_eq!((value.item::<f32>(), index.item::<i64>()), (3.0, 0));
+}
+
+/// Windows that hold padding alone have no maximum: an axis without elements is refused.
+#[test]
+fn pools_of_nothing() {
+    let x = Tensor::zeros((1, 0, 3), DType::F32);
+    let e = x.try_max_pool2d(PoolOptions::new(4).padding(2)).unwrap_err();
+    assert!(e.to_string().contains("has no elements"), "{e}");
+}
+
+/// A scalar is indexed once, and scatters no more than its one element.
+#[test]
+fn indices_of_scalars() {
+    let (x, idx) = (Tensor::from_vec(vec![3.0f32], ()), Tensor::zeros(3, DType::I64));
+    assert!(x.try_index_select(&idx, 0).is_err());
+    assert!(x.try_index_add(&idx, &x, 0).is_err());
+    assert!(tensor(&[4]).try_scatter(&idx, &x, 0).is_err());
+}
