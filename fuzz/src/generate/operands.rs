@@ -81,6 +81,7 @@ impl Maker {
         }
         let d = *self.r.pick(&[DType::I64, DType::I64, DType::I32, DType::U8]);
         let limit = n + usize::from(self.r.one_in(25));
+        let d = if limit > 256 { DType::I64 } else { d };
         let mut i = inputs::input(&mut self.r, d, shape, Flavour::Index(limit), self.spec);
         if d != DType::U8 && self.r.one_in(60) && !matches!(i.layout, Layout::Expanded(_)) {
             i.bits.iter_mut().take(1).for_each(|b| *b = -1i64 as u64);
