@@ -50,7 +50,7 @@ impl Form {
     fn value(&self) -> String {
         match self {
             Form::Param(n) => format!("{n}.clone()"),
-            Form::Bound(n) if n.contains('[') => format!("{n}.clone()"),
+            Form::Bound(n) if n.contains(['[', '.']) => format!("{n}.clone()"),
             Form::Bound(n) | Form::Inline(n, _) => n.clone(),
         }
     }
@@ -220,6 +220,12 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
             (0..n.results).for_each(|k| forms.push(Form::Bound(format!("{name}[{k}]"))));
             continue;
         }
+        if n.op.row().results == Results::Indexed && r.chance(20) {
+            let name = format!("both{i}");
+            let _ = writeln!(body, "    let {name} = {text};");
+            (0..2).for_each(|k| forms.push(Form::Bound(format!("{name}.{k}"))));
+            continue;
+        }
         if n.op.row().results == Results::Indexed {
             let mut name = |k: usize, name: &str| {
                 let used = uses[first + k] > 0;
@@ -238,7 +244,7 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
         }
         let shadow = n.args.iter().find_map(|a| match a {
             A::V(v) if uses[*v] == 1 && !c.outputs.contains(v) => match &forms[*v] {
-                Form::Bound(name) if !name.contains('[') => Some(name.clone()),
+                Form::Bound(name) if !name.contains(['[', '.']) => Some(name.clone()),
                 _ => None,
             },
             _ => None,

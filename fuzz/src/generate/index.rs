@@ -144,6 +144,11 @@ fn index(m: &mut Maker, op: Op) -> Option<Vec<A>> {
             }
         };
         let rows = m.values[table].shape[0];
+        if m.r.chance(40)
+            && let Some(idx) = m.computed(rows, 3)
+        {
+            return Some(vec![A::V(table), idx]);
+        }
         let shape =
             m.r.pick(&[vec![], vec![3], vec![2, 3], vec![1], vec![0], vec![2, 1, 4]])
                 .clone();
@@ -160,6 +165,11 @@ fn index(m: &mut Maker, op: Op) -> Option<Vec<A>> {
     let n = x.shape.get(at).copied().unwrap_or(1);
     Some(match op {
         IndexSelect => {
+            if m.r.chance(40)
+                && let Some(idx) = m.computed(n, 1)
+            {
+                return Some(vec![one, idx, A::I(dim)]);
+            }
             let shape = m.r.pick(&[vec![1], vec![3], vec![5], vec![0], vec![]]).clone();
             vec![one, m.indices(&shape, n), A::I(dim)]
         }

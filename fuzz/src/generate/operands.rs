@@ -69,6 +69,16 @@ impl Maker {
         self.same_dtype_input(d, shape).unwrap_or(A::None)
     }
 
+    /// Existing integers that are all below `n`, of a rank up to `rank`.
+    pub(super) fn computed(&mut self, n: usize, rank: usize) -> Option<A> {
+        let fits = |c: &reference::cell::Cell| usize::try_from(c.i).is_ok_and(|i| i < n);
+        let found = self.pick(|y| {
+            let small = y.shape.len() <= rank && y.cells.len() <= 64;
+            small && y.dtype.is_int() && y.exact() && y.cells.iter().all(fits)
+        });
+        found.map(A::V)
+    }
+
     /// Indices below `n`; seldom one that is out of range.
     pub(super) fn indices(&mut self, shape: &[usize], n: usize) -> A {
         if self.r.chance(35) {

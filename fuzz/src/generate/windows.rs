@@ -53,6 +53,16 @@ impl Maker {
         while shape.len() < rank {
             shape.push(*self.r.pick(&[1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17]));
         }
+        // beyond the blocks of kernels
+        if self.r.one_in(10) {
+            shape.iter_mut().for_each(|n| *n = (*n).min(3));
+            let last = shape.len() - 1;
+            shape[last] = *self.r.pick(&[33, 40, 300]);
+            if last > 2 && shape[last] < 100 {
+                shape[last - 1] = 33;
+                shape[1] = 1;
+            }
+        }
         if self.r.one_in(30) {
             let at = self.r.below(rank);
             shape[at] = 0;
@@ -101,7 +111,7 @@ fn convolution(m: &mut Maker, op: Op) -> Option<Vec<A>> {
         1..=12 => 1,
         _ => *m.r.pick(&divisors),
     };
-    let per_group = *m.r.pick(&[1, 1, 2, 3, 4, 9]);
+    let per_group = *m.r.pick(&[1, 1, 2, 3, 4, 9, 17]);
     let mut w = match op {
         ConvTranspose2d => vec![channels, per_group],
         _ => vec![per_group * g, channels / g],
@@ -218,6 +228,10 @@ fn attention(m: &mut Maker, _: Op) -> Option<Vec<A>> {
         Some(q) => q,
         None => {
             let mut shape = vec![*m.r.pick(&[1, 2, 3, 5, 7, 17]), *m.r.pick(&[1, 2, 4, 5, 8])];
+            if m.r.one_in(12) {
+                // more than a block of rows
+                shape[0] = *m.r.pick(&[130, 150]);
+            }
             for _ in 0..m.r.below(3) {
                 shape.insert(0, *m.r.pick(&[1, 2, 3]));
             }
@@ -238,6 +252,7 @@ fn attention(m: &mut Maker, _: Op) -> Option<Vec<A>> {
     let keys = match m.r.below(20) {
         0 => 0,
         1..=7 => rows,
+        8 if rows > 100 => 200,
         _ => *m.r.pick(&[1, 2, 3, 6, 9, 33]),
     };
     let with = |m: &mut Maker, end: [usize; 2]| {

@@ -12,6 +12,7 @@ pub mod cell;
 mod channel;
 mod contract;
 mod elementwise;
+mod exact;
 mod float;
 mod index;
 mod loss;
@@ -24,7 +25,7 @@ mod window;
 use crate::case::{A, Case, count, float_of, strides};
 use cell::{Cell, round_to, ulp, wrap};
 use tensorplay_graph::op::row::Lowering;
-use tensorplay_graph::{DType, Host, Op, Scalar};
+use tensorplay_graph::{DType, Op, Scalar};
 
 /// A tensor of the reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,98 +181,6 @@ pub(crate) fn axis(d: i64, rank: usize) -> Eval<usize> {
     }
 }
 
-/// What only rearranges, rounds once or compares.
-fn is_exact(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | Sub
-            | Mul
-            | Div
-            | Rsub
-            | Rdiv
-            | Neg
-            | Abs
-            | Sign
-            | Sqrt
-            | Square
-            | Relu
-            | Floor
-            | Ceil
-            | Round
-            | Trunc
-            | Isnan
-            | Isinf
-            | Isfinite
-            | LogicalNot
-            | BitwiseNot
-            | Clamp
-            | ClampMin
-            | ClampMax
-            | Hardtanh
-            | NanToNum
-            | Maximum
-            | Minimum
-            | Fmax
-            | Fmin
-            | Eq
-            | Ne
-            | Lt
-            | Le
-            | Gt
-            | Ge
-            | LogicalAnd
-            | LogicalOr
-            | LogicalXor
-            | BitwiseAnd
-            | BitwiseOr
-            | BitwiseXor
-            | WhereCond
-            | MaskedFill
-            | ToDtype
-            | Max
-            | MaxKeepdim
-            | MaxAll
-            | Min
-            | MinKeepdim
-            | MinAll
-            | Argmax
-            | ArgmaxKeepdim
-            | Argmin
-            | ArgminKeepdim
-            | Any
-            | All
-            | Stack
-            | Addcmul
-            | MaxPool1d
-            | MaxPool2d
-    ) || moves(op)
-}
-
-/// What takes elements as they are, halves included.
-fn moves(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op.row().lowering,
-        Lowering::View | Lowering::Copy | Lowering::Create
-    ) || matches!(
-        op,
-        Flip | Roll
-            | Repeat
-            | Tril
-            | Triu
-            | Pad
-            | IndexSelect
-            | Gather
-            | Scatter
-            | Embedding
-            | OneHot
-            | Topk
-            | Sort
-            | Dropout
-    )
-}
-
 /// Runs one call.
 ///
 /// # Errors
@@ -321,32 +230,8 @@ pub fn eval(op: Op, args: &[A], values: &[Array]) -> Eval<Vec<Array>> {
             _ => elementwise::eval(op, args, values)?,
         }],
     };
-    let nearest = op == Op::Interpolate && matches!(&args[2], A::O(mode) if mode[0] == Some(Host::Int(0)));
-    let moves = moves(op) || nearest;
-    let mut pure = is_exact(op) || nearest;
-    let mut read = |v: usize| {
-        pure &= values[v].pure;
-        // int arithmetic and rearrangement are exact in any dtype, halves only where nothing is computed
-        pure &= !values[v].dtype.is_half() || moves;
-    };
-    for a in args {
-        a.clone().values(&mut |v| read(*v));
-    }
-    for a in &mut out {
-        a.pure =
-            (pure || !a.dtype.is_float() && integers_only(args, values)) && (moves || !a.dtype.is_half());
-    }
+    exact::mark(op, args, values, &mut out);
     Ok(out)
-}
-
-fn integers_only(args: &[A], values: &[Array]) -> bool {
-    let mut all = true;
-    for a in args {
-        a.clone()
-            .values(&mut |v| all &= !values[*v].dtype.is_float() && values[*v].pure);
-        all &= !matches!(a, A::S(Scalar::Float(_)));
-    }
-    all
 }
 
 /// Runs a case: all its values, or the call at which it stops.
