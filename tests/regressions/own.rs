@@ -644,3 +644,16 @@ fn indices_of_scalars() {
     assert!(x.try_index_add(&idx, &x, 0).is_err());
     assert!(tensor(&[4]).try_scatter(&idx, &x, 0).is_err());
 }
+
+/// Nothing is divided where there are no elements, by a scalar of zero neither.
+#[test]
+fn no_elements_over_zero() {
+    #[compile]
+    fn f(x: &Tensor, by: i64) -> Result<Tensor> {
+        Ok(x.try_fmod(by)?.abs())
+    }
+    let none = Tensor::zeros(0, DType::I64);
+    assert_eq!(none.fmod(0).to_vec::<i64>(), [0i64; 0]);
+    assert!(f(&none, 0).is_ok());
+    assert!(f(&Tensor::ones(2, DType::I64), 0).is_err());
+}

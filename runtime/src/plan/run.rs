@@ -15,6 +15,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use tensorplay_graph::{Host, HostError, Op, Scalar};
+use tensorplay_stax::kernel::{LaneOp, Map};
 
 type Bases = SmallVec<[*mut u8; 24]>;
 
@@ -273,15 +274,16 @@ unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> 
     Ok(())
 }
 
-/// An integer division whose divisor is a run-time scalar of value 0.
+/// An integer division of elements whose divisor is a run-time scalar of value 0.
 fn int_division_by_param(k: &KernelStep, params: &[Scalar]) -> Option<(&'static str, usize)> {
     if params.is_empty() || !params.iter().any(|p| matches!(p, Scalar::Int(0))) {
         return None;
     }
-    k.lowered.kernel.maps().find_map(|m| {
+    let some = |m: &&Map| !k.nest.is_empty(m.space);
+    k.lowered.kernel.maps().filter(some).find_map(|m| {
         let base = m.program.inputs.len();
         m.program.insts.iter().find_map(|i| match i.op {
-            tensorplay_stax::kernel::LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder))
+            LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder))
                 if i.dtype.is_int() =>
             {
                 let at = usize::from(i.args[1].0).checked_sub(base)?;

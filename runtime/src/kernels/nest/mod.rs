@@ -267,6 +267,12 @@ impl Nest {
         unsafe { exec::run(self, kernel, code, operands, outputs, params) }
     }
 
+    /// Whether a space has no lanes.
+    pub fn is_empty(&self, space: Space) -> bool {
+        let no_rows = self.rows == 0 || self.outer.contains(&0);
+        no_rows || (space == Space::Elem && self.len == 0)
+    }
+
     /// Estimated nanoseconds on one thread.
     pub fn cost_ns(&self) -> u64 {
         self.cost_ns
