@@ -196,15 +196,20 @@ macro_rules! arg {
     };
 }
 macro_rules! results {
-    (one $e:expr) => {
-        $e.map(|t| vec![t])
+    (one $twin:ident($($k:ident $p:expr, $v:expr),*)) => {
+        Tensor::$twin($(arg!($k $p, $v)),*).map(|t| vec![t])
     };
-    (indexed $e:expr) => {
-        $e.map(|(values, indices)| vec![values, indices])
+    (indexed $twin:ident($($k:ident $p:expr, $v:expr),*)) => {
+        Tensor::$twin($(arg!($k $p, $v)),*).map(|(values, indices)| vec![values, indices])
     };
-    (list $e:expr) => {
-        $e
+    (list $twin:ident($($k:ident $p:expr, $v:expr),*)) => {
+        Tensor::$twin($(arg!($k $p, $v)),*)
     };
+    // control flow is functions with closures
+    (regions $twin:ident($($k:ident $p:expr, $v:expr),*)) => {{
+        let _ = ($($p),*);
+        unreachable!("cases have no regions")
+    }};
 }
 macro_rules! dispatch {
     ($($(#[$doc:meta])* $op:ident $name:ident $twin:ident ($($p:ident: $k:ident),*)
@@ -220,7 +225,7 @@ macro_rules! dispatch {
                     let mut at = args.iter();
                     $(let $p = at.next().expect("one argument a parameter");)*
                     let _ = at;
-                    results!($results Tensor::$twin($(arg!($k $p, v)),*))
+                    results!($results $twin($($k $p, v),*))
                 })*
             }
         }

@@ -41,7 +41,7 @@ impl Named {
             match unit.kind {
                 UnitKind::Map | UnitKind::Row => named.groups += 1,
                 UnitKind::Contract => named.contractions += 1,
-                UnitKind::Create | UnitKind::View | UnitKind::Copy | UnitKind::Op => {}
+                UnitKind::Create | UnitKind::View | UnitKind::Copy | UnitKind::Op | UnitKind::Region => {}
             }
         }
         let module = &blob.module;
