@@ -3,6 +3,7 @@
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
+use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
 use crate::plan::{Plan, Results};
@@ -345,16 +346,18 @@ impl Function {
         counters::MISSES.add(1);
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let plan = kernels().and_then(|kernels| {
-            bind(
-                &state.blob,
-                self.strips,
-                &metas,
-                &key.scalars,
-                Some(scalars),
-                kernels,
-            )
-        });
+        let plan = same_device("call", tensors)
+            .and_then(|()| kernels())
+            .and_then(|kernels| {
+                bind(
+                    &state.blob,
+                    self.strips,
+                    &metas,
+                    &key.scalars,
+                    Some(scalars),
+                    kernels,
+                )
+            });
         let plan = plan.inspect_err(|_| state.errors.add(1))?;
         counters::BINDS.add(1);
         state.binds.add(1);

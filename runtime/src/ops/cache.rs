@@ -1,9 +1,10 @@
 //! Plans of eager operations, kept by thread.
 
 use super::EagerArg;
+use crate::device::same_device;
 use crate::plan::bind::{Kernels, Meta, bind};
 use crate::plan::{Plan, Results};
-use crate::{Result, Scalar, Tensor};
+use crate::{Device, Result, Scalar, Tensor};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -99,12 +100,17 @@ pub(super) fn run(op: Op, args: &[EagerArg<'_>]) -> Result<Results> {
 }
 
 fn tensor_key(t: &Tensor, key: &mut Key) {
-    key.push((t.dtype() as u64) << 32 | t.rank() as u64);
+    let device = match t.device() {
+        Device::Cpu => 0,
+        Device::Cuda(i) => 1 + i as u64,
+    };
+    key.push((t.dtype() as u64) << 56 | device << 32 | t.rank() as u64);
     key.extend(t.shape().iter().map(|&n| n as u64));
     key.extend(t.strides().iter().map(|&n| n as u64));
 }
 
 fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
+    same_device(op.name(), tensors)?;
     let mut b = Builder::new(op.name());
     let inputs: Vec<Value> = tensors
         .iter()

@@ -283,9 +283,7 @@ fn int_division_by_param(k: &KernelStep, params: &[Scalar]) -> Option<(&'static 
     k.lowered.kernel.maps().filter(some).find_map(|m| {
         let base = m.program.inputs.len();
         m.program.insts.iter().find_map(|i| match i.op {
-            LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder))
-                if i.dtype.is_int() =>
-            {
+            LaneOp::Op(op @ (Op::FloorDiv | Op::Fmod | Op::Remainder)) if i.dtype.is_int() => {
                 let at = usize::from(i.args[1].0).checked_sub(base)?;
                 let p = usize::from(*m.params.get(at)?);
                 matches!(params[p], Scalar::Int(0)).then_some((op.name(), p))

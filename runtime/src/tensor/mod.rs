@@ -110,6 +110,18 @@ impl Tensor {
         }))
     }
 
+    /// A tensor that says it is elsewhere, to test what is refused.
+    #[cfg(test)]
+    pub(crate) fn on_device(&self, device: Device) -> Tensor {
+        let value = self.value();
+        Tensor(Arc::new(Inner {
+            value: Value::Plain(value.storage().clone()),
+            layout: self.layout().clone(),
+            dtype: self.dtype(),
+            device,
+        }))
+    }
+
     /// The value at this moment. A kernel reads each variable once, and keeps this while it runs.
     #[inline]
     pub fn value(&self) -> StorageRef<'_> {

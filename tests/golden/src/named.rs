@@ -78,7 +78,7 @@ impl Interpreter<TensorType> for Walk<'_> {
             Lowering::Copy => self.named.copies += parts(&args),
             Lowering::Create if matches!(op, Op::Rand | Op::Randn) => self.named.ops += 1,
             // operands of a runtime operation are made dense
-            Lowering::Op => {
+            Lowering::Op | Lowering::Region => {
                 self.named.ops += 1;
                 self.named.may_copy += args.iter().filter(|a| matches!(a, EvalArg::Value(_))).count() as u64;
             }

@@ -114,6 +114,7 @@ impl Binder<'_> {
                             self.blob.written_op(id, *op).name(),
                             message,
                         )
+                        .help("use the results that there are, or check the size before the call")
                         .into());
                     }
                     found
