@@ -206,6 +206,14 @@ impl Builder {
         Ok((0..n).map(|index| Value { node, index }).collect())
     }
 
+    /// Whether the shape rule cannot tell how many results a call with a list of them has.
+    ///
+    /// # Errors
+    /// A broken rule.
+    pub fn is_open(&self, op: Op, args: &[Arg]) -> Result<bool, OpError> {
+        Ok(self.infer(op, args, 1)?.len() < self.infer(op, args, 2)?.len())
+    }
+
     /// Adds a call of regions, whose results have these types as far as known.
     ///
     /// # Errors

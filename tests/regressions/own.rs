@@ -657,3 +657,21 @@ fn no_elements_over_zero() {
     assert!(f(&none, 0).is_ok());
     assert!(f(&Tensor::ones(2, DType::I64), 0).is_err());
 }
+
+/// A list of pieces is as long as its uses where the rank is known and the size is not.
+#[test]
+fn pieces_of_an_axis_of_unknown_size() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let parts = x
+            .max_pool2d(PoolOptions::new(1))
+            .conv2d(
+                &Tensor::ones((1, 1, 1, 1), DType::F32),
+                None,
+                Conv2dOptions::default(),
+            )
+            .chunk(2, 2);
+        &parts[1] - &parts[0]
+    }
+    assert_eq!(f(&tensor(&[1, 1, 2, 1])).to_vec::<f32>(), [1.0]);
+}

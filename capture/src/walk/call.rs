@@ -237,12 +237,10 @@ impl Walk {
 
     fn list(&mut self, op: Op, args: Vec<Arg>, parts: &[TokenStream], whole: TokenStream, at: Span) -> Kind {
         self.at(at, whole.clone());
-        match self.builder.call_list(op, args.clone(), 1) {
-            Ok(values) => match values.first() {
-                Some(v) => {
-                    let open = values.len() == 1 && self.builder.ty(*v).shape.is_none();
-                    Kind::Pieces(Pieces { node: v.node, open })
-                }
+        let made = self.builder.is_open(op, &args);
+        match made.and_then(|open| Ok((open, self.builder.call_list(op, args.clone(), 1)?))) {
+            Ok((open, values)) => match values.first() {
+                Some(v) => Kind::Pieces(Pieces { node: v.node, open }),
                 None => Kind::Unknown,
             },
             Err(e) => self.op_error(&e, &args, parts, whole),

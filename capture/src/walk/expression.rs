@@ -7,7 +7,7 @@ use crate::location::{text, tokens};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprField, ExprIndex, ExprPath, ExprRepeat, Lit, Macro, Path};
-use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TensorType, TypeEnv, Value};
+use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TypeEnv, Value};
 
 /// Expressions nest no deeper: the compiler's stack is finite.
 const DEEPEST: usize = 1000;
@@ -299,8 +299,8 @@ impl Walk {
                 let len = types.len();
                 return self.out_of_range(n, len, at);
             }
-            let dtype = types.first().and_then(|t| t.dtype);
-            types.resize(n + 1, TensorType { dtype, shape: None });
+            let piece = types.first().cloned().unwrap_or_default();
+            types.resize(n + 1, piece);
         }
         Kind::Tensor(Value {
             node: p.node,
