@@ -56,7 +56,8 @@ pub fn finish(d: DType, sum: f64, mut e: f64, size: f64, n: f64) -> Cell {
         e *= 2.0;
     }
     if d.is_half() && (v != sum || e > 0.0) {
-        e += 0.75 * ulp(d, v);
+        // as in `lift`: an error before the rounding may take the two results to either side of a tie
+        e += if e > 0.0 { 1.0 } else { 0.75 } * ulp(d, v);
     }
     if v.abs() + e > largest(d) {
         return Cell::any();

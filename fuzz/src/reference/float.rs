@@ -30,6 +30,7 @@ pub fn unary(op: Op, d: DType, x: Cell) -> Cell {
     let wild = match op {
         Op::Sin | Op::Cos => x.e > 0.5,
         Op::Reciprocal => x.spans_zero(),
+        Op::Frac => x.e > 0.0 && (x.v - x.e).trunc() != (x.v + x.e).trunc(),
         Op::Tan => x.e > 0.0 && x.v.cos().abs() <= 4.0 * x.e,
         _ => false,
     };
