@@ -1,0 +1,161 @@
+//! What calls say that cannot be right: the operation, shapes or dtypes, and what to write, alike as plain code and
+//! compiled.
+
+use tensorplay::compiler::disable_capture;
+use tensorplay::{Error, Result, compile, prelude::*};
+
+/// The message of a compiled call, which is that of the plain one.
+fn message(f: impl Fn() -> Result<Tensor>) -> String {
+    let compiled = f().expect_err("the compiled call fails").to_string();
+    let plain = disable_capture(f).expect_err("the plain call fails").to_string();
+    assert_eq!(compiled, plain);
+    compiled
+}
+
+fn ones(shape: &[usize]) -> Tensor {
+    Tensor::ones(shape, DType::F32)
+}
+
+#[test]
+fn more_results_are_used_than_there_are() {
+    #[compile]
+    fn third(x: &Tensor, n: usize) -> Result<Tensor> {
+        let parts = x.try_chunk(n, 0)?;
+        Ok(parts[2].clone())
+    }
+    assert_eq!(third(&ones(&[6]), 3).unwrap().shape(), [2]);
+    let e = third(&ones(&[4]), 2).unwrap_err();
+    assert!(matches!(e, Error::Index(_)));
+    let e = e.to_string();
+    assert!(e.contains("chunk: result 2 is used, but there are 2"), "{e}");
+    assert!(e.contains("help: use the results that there are"), "{e}");
+}
+
+#[test]
+fn indices_out_of_range() {
+    #[compile]
+    fn select(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        x.try_index_select(i, 0)
+    }
+    #[compile]
+    fn rows(table: &Tensor, i: &Tensor) -> Result<Tensor> {
+        table.try_embedding(i)
+    }
+    #[compile]
+    fn put(x: &Tensor, i: &Tensor, src: &Tensor) -> Result<Tensor> {
+        x.try_scatter(i, src, 1)
+    }
+    #[compile]
+    fn loss(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        x.try_cross_entropy(i)
+    }
+    let at = |i: i64| Tensor::from_slice(&[i], 1);
+    let x = ones(&[3, 4]);
+    assert_eq!(
+        message(|| select(&x, &at(3))),
+        "error[TP0015]: index_select: index 3 is out of range for dim 0 of size 3\n  help: indices are 0..=2"
+    );
+    assert_eq!(
+        message(|| rows(&ones(&[20, 2]), &at(23))),
+        "error[TP0015]: embedding: index 23 is out of range for 20 rows\n  help: indices are 0..=19"
+    );
+    assert_eq!(
+        message(|| put(&x, &at(-1).reshape((1, 1)), &ones(&[1, 1]))),
+        "error[TP0015]: scatter: index -1 is out of range for dim 1 of size 4\n  help: indices are 0..=3"
+    );
+    let e = message(|| loss(&ones(&[1, 5]), &at(5)));
+    assert!(
+        e.contains("cross_entropy: index 5 is out of range for dim 1 of size 5"),
+        "{e}"
+    );
+}
+
+#[test]
+fn integers_divided_by_zero() {
+    #[compile]
+    fn divide(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        a.try_floor_div(b)
+    }
+    #[compile]
+    fn rest(a: &Tensor, n: i64) -> Result<Tensor> {
+        a.try_remainder(n)
+    }
+    let a = Tensor::arange(0, 4, DType::I64);
+    for e in [message(|| divide(&a, &(&a - 2))), message(|| rest(&a, 0))] {
+        assert!(e.contains("integer division by zero"), "{e}");
+        assert!(e.contains("help: "), "{e}");
+    }
+}
+
+#[test]
+fn shapes_and_dtypes_that_do_not_fit() {
+    #[compile]
+    fn conv(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+        x.try_conv2d(w, None, Conv2dOptions::default())
+    }
+    #[compile]
+    fn attend(q: &Tensor, k: &Tensor) -> Result<Tensor> {
+        q.try_scaled_dot_product_attention(k, k, None, AttentionOptions::default())
+    }
+    #[compile]
+    fn pick(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        x.try_gather(i, 0)
+    }
+    #[compile]
+    fn put(x: &Tensor, src: &Tensor) -> Result<Tensor> {
+        x.try_slice_scatter(0, 2, src)
+    }
+    let e = message(|| conv(&ones(&[1, 3, 8, 8]), &ones(&[4, 2, 3, 3])));
+    for part in [
+        "conv2d",
+        "[1, 3, 8, 8]",
+        "[4, 2, 3, 3]",
+        "help: the weight is [out, in / groups, ..]",
+    ] {
+        assert!(e.contains(part), "{e}");
+    }
+    let e = message(|| conv(&ones(&[1, 3, 8, 8]), &ones(&[4, 3, 9, 3])));
+    assert!(e.contains("a window of 9 does not fit an axis of 8"), "{e}");
+    let e = message(|| conv(&ones(&[3, 8, 8]), &ones(&[4, 3, 3, 3])));
+    assert!(e.contains("a single sample is unsqueeze(0)"), "{e}");
+    let e = message(|| conv(&ones(&[1, 3, 8, 8]), &Tensor::ones((4, 3, 3, 3), DType::F64)));
+    assert!(e.contains("different dtypes: f32 and f64"), "{e}");
+    let e = message(|| attend(&ones(&[2, 5, 8]), &ones(&[2, 7, 6])));
+    for part in ["[2, 5, 8]", "[2, 7, 6]", "q and k have one width"] {
+        assert!(e.contains(part), "{e}");
+    }
+    let e = message(|| pick(&ones(&[3]), &ones(&[3])));
+    assert!(e.contains("gather: `idx` takes integers, got f32"), "{e}");
+    let e = message(|| put(&ones(&[3, 2]), &ones(&[2, 2])));
+    assert!(
+        e.contains("start 2 with len 2 is outside dim 0 of [3, 2] (size 3)"),
+        "{e}"
+    );
+}
+
+#[test]
+fn variables_are_updated_or_the_call_fails() {
+    #[compile]
+    fn norm(x: &Tensor, mean: &Tensor, var: &Tensor) -> Result<Tensor> {
+        x.try_batch_norm_train(mean, var, None, None, 0.1, 1e-5)
+    }
+    let x = Tensor::arange(0, 12, DType::F32).reshape((3, 2, 2));
+    let plain = || (Tensor::zeros(2, DType::F32), Tensor::ones(2, DType::F32));
+    let (mean, var) = plain();
+    let e = norm(&x, &mean, &var).unwrap_err().to_string();
+    assert!(e.contains("is not a variable, so it cannot be updated"), "{e}");
+    assert!(e.contains("make it one with variable()"), "{e}");
+    let run = || {
+        let (mean, var) = plain();
+        let (mean, var) = (mean.variable(), var.variable());
+        let y = norm(&x, &mean, &var).unwrap();
+        assert_eq!((mean.version(), var.version()), (1, 1));
+        [y, mean.detach(), var.detach()].map(|t| t.to_vec::<f32>())
+    };
+    let (compiled, eager) = (run(), disable_capture(run));
+    assert_eq!(compiled, eager);
+    // channel 0 holds 0 1 4 5 8 9: mean 4.5, unbiased variance 13.1
+    assert!((compiled[1][0] - 0.45).abs() < 1e-6 && (compiled[2][0] - (0.9 + 1.31)).abs() < 1e-5);
+    let e = norm(&ones(&[1, 2]), &mean.clone().variable(), &var.clone().variable());
+    assert!(e.unwrap_err().to_string().contains("has 1 elements a channel"));
+}
