@@ -217,3 +217,28 @@ fn many_threads_share_the_regions() {
         }
     });
 }
+
+#[test]
+fn dropout_draws_in_training_only() {
+    #[compile]
+    fn drop_out(x: &Tensor, p: f64, train: bool) -> (Tensor, Tensor) {
+        (x.dropout(p, train), Tensor::rand(3, DType::F32))
+    }
+    let x = Tensor::arange(1, 1026, DType::F32);
+    for train in [true, false, true] {
+        let run = || {
+            tensorplay::manual_seed(3);
+            drop_out(&x, 0.25, train)
+        };
+        let ((a, b), (c, d)) = (run(), disable_capture(run));
+        assert_eq!(a.to_vec::<f32>(), c.to_vec::<f32>());
+        assert_eq!(b.to_vec::<f32>(), d.to_vec::<f32>(), "the draws that follow");
+        let kept = a.to_vec::<f32>().into_iter().filter(|v| *v != 0.0).count();
+        assert!(if train {
+            (600..920).contains(&kept)
+        } else {
+            kept == 1025
+        });
+    }
+    assert_eq!(drop_out(&x, 1.0, true).0.sum_all().item::<f32>(), 0.0);
+}

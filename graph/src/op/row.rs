@@ -612,7 +612,7 @@ impl Op {
     pub const fn is_random(self) -> bool {
         matches!(
             self,
-            Op::Rand | Op::Randn | Op::Dropout | Op::Cond | Op::WhileLoop
+            Op::Rand | Op::Randn | Op::RandIf | Op::Dropout | Op::Cond | Op::WhileLoop
         )
     }
 

@@ -433,6 +433,8 @@ macro_rules! op_table {
             Rand rand try_rand(shape: shape, dtype: dtype) => one, create, given_float, create;
             /// Normal random numbers of mean 0 and variance 1.
             Randn randn try_randn(shape: shape, dtype: dtype) => one, create, given_float, create;
+            #[doc(hidden)]
+            RandIf rand_if try_rand_if(shape: shape, dtype: dtype, on: flag) => one, create, given_float, create;
             /// Zeros of the shape and dtype of x.
             ZerosLike zeros_like try_zeros_like(x: tensor) => one, same, same, create;
             /// Ones of the shape and dtype of x.

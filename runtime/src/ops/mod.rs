@@ -251,6 +251,8 @@ fn make(op: Op, args: &[EagerArg<'_>], ty: &TensorType) -> Result<Tensor> {
         Op::Linspace => create::linspace(s(0), s(1), n(2), dtype),
         Op::Eye => create::eye(n(0), dtype),
         Op::Rand => create::rand(&shape, dtype, crate::random::reserve_op()),
+        Op::RandIf if s(2) == Scalar::Bool(false) => create::zeros(&shape, dtype),
+        Op::RandIf => create::rand(&shape, dtype, crate::random::reserve_op()),
         Op::Randn => create::randn(&shape, dtype, crate::random::reserve_op()),
         op => Err(Error::msg(format!("`{op}` does not create"))),
     }

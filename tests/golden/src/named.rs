@@ -76,7 +76,7 @@ impl Interpreter<TensorType> for Walk<'_> {
     ) -> Result<Vec<TensorType>, TypeError> {
         match op.row().lowering {
             Lowering::Copy => self.named.copies += parts(&args),
-            Lowering::Create if matches!(op, Op::Rand | Op::Randn) => self.named.ops += 1,
+            Lowering::Create if op.is_random() => self.named.ops += 1,
             // operands of a runtime operation are made dense
             Lowering::Op | Lowering::Region => {
                 self.named.ops += 1;

@@ -207,7 +207,7 @@ pub fn binary_cross_entropy_with_logits(b: &mut Builder, _: Op, args: &[Arg]) ->
     b.call(Op::MeanAll, vec![losses.into()])
 }
 
-/// `dropout(x, p) = where(rand >= p, x * (1 / (1 - p)), 0)` in training; a p of 0 otherwise.
+/// `dropout(x, p) = where(rand >= p, x * (1 / (1 - p)), 0)` in training; otherwise p is 0 and nothing is drawn.
 pub fn dropout(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
     let x = tensor(args, 0);
     let train = host(args, 2);
@@ -215,13 +215,14 @@ pub fn dropout(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
         return b.call(Op::Reshape, vec![x.into(), x.into()]);
     }
     let p = Expr::Cast(HostType::F64, Box::new(host(args, 1)));
-    let p = match b.known(&train) {
-        Some(_) => p,
-        None => Expr::binary(HostBinary::Mul, p, Expr::Cast(HostType::F64, Box::new(train))),
-    };
+    let on = Expr::Cast(HostType::F64, Box::new(train.clone()));
+    let p = Expr::binary(HostBinary::Mul, p, on);
     let kept = Expr::binary(HostBinary::Sub, Expr::float(1.0), p.clone());
     let scale = Expr::binary(HostBinary::Div, Expr::float(1.0), kept);
-    let drawn = b.call(Op::Rand, vec![x.into(), Arg::dtype(DType::F32)])?;
+    let drawn = b.call(
+        Op::RandIf,
+        vec![x.into(), Arg::dtype(DType::F32), Arg::Host(train)],
+    )?;
     let keep = b.call(Op::Ge, vec![drawn.into(), Arg::Host(p)])?;
     let scaled = b.call(Op::Mul, vec![x.into(), Arg::Host(scale)])?;
     b.call(Op::WhereCond, vec![keep.into(), scaled.into(), Arg::float(0.0)])

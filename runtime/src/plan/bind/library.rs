@@ -290,7 +290,8 @@ impl Binder<'_> {
         let Some(op) = node.op() else { return Ok(()) };
         let (shape, dtype): (Sizes, DType) = (self.shape(id.into()).into(), self.typing.dtype(id.into()));
         let args = node.args();
-        if matches!(op, Op::Rand | Op::Randn) {
+        let off = op == Op::RandIf && self.host(&args[2]) == Some(Host::Bool(false));
+        if op.is_random() && !off {
             let place = self.allocate(&shape, dtype)?;
             self.steps.push(Step::Draw(Box::new(DrawStep {
                 op,
@@ -307,6 +308,12 @@ impl Binder<'_> {
         let tensor = match op {
             Op::Zeros | Op::ZerosLike => create::zeros(&shape, dtype)?,
             Op::Ones | Op::OnesLike => create::ones(&shape, dtype)?,
+            // nothing is drawn: zeros, of one element for all
+            Op::RandIf => {
+                let zero = create::zeros(&[], dtype)?;
+                let layout = zero.layout().broadcast_to("dropout", &shape)?;
+                zero.with_layout(layout)
+            }
             Op::Full => create::full(&shape, self.scalar(&args[1]), dtype)?,
             Op::Arange => create::arange(self.scalar(&args[0]), self.scalar(&args[1]), dtype)?,
             Op::Linspace => {
