@@ -116,6 +116,7 @@ pub(crate) fn bind(
         places: vec![Vec::new(); module.graph.nodes.len()],
         inputs,
         drafts: Vec::new(),
+        bytes: 0,
         constants: Vec::new(),
         steps: Vec::new(),
         draws: 0,
@@ -146,6 +147,8 @@ struct Binder<'a> {
     places: Vec<Vec<Option<Place>>>,
     inputs: &'a [Meta],
     drafts: Vec<Draft>,
+    /// The sizes of the drafts together.
+    bytes: usize,
     constants: Vec<Tensor>,
     steps: Vec<Step>,
     draws: usize,
@@ -219,7 +222,11 @@ impl<'a> Binder<'a> {
     /// A new buffer with a row-major layout.
     fn allocate(&mut self, shape: &[usize], dtype: DType) -> Result<Place> {
         let layout = Layout::contiguous(shape)?;
-        let bytes = layout.elem_count() * dtype.size();
+        let full = || Error::OutOfMemory { bytes: usize::MAX };
+        let bytes = layout.elem_count().checked_mul(dtype.size()).ok_or_else(full)?;
+        // far less than `usize::MAX` in all, so that offsets in the arena do not overflow
+        let total = self.bytes.checked_add(bytes);
+        self.bytes = total.filter(|&n| n <= isize::MAX as usize).ok_or_else(full)?;
         let base = BUFFER | self.drafts.len() as u32;
         self.drafts.push(Draft {
             base,
