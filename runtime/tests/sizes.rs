@@ -3,7 +3,9 @@
 //! Problem: counts of elements and of bytes that overflow are memory errors, and no test can hold that much memory.
 //! Method: views with stride 0 have any number of elements; shapes without elements have any other sizes.
 
-use tensorplay_runtime::{DType, Result, Tensor};
+use tensorplay_runtime::{
+    Conv1dOptions, Conv2dOptions, DType, Interpolate, PadMode, PoolOptions, Result, Tensor,
+};
 
 /// One element, `shape` times.
 fn many(shape: &[i64], dtype: DType) -> Tensor {
@@ -49,5 +51,54 @@ fn bytes_that_overflow_are_refused() {
     refused(
         "layer_norm",
         half.try_layer_norm(1, Some(&half), Some(&half), 1e-5),
+    );
+}
+
+#[test]
+fn counts_that_overflow_are_refused() {
+    let column = many(&[1 << 40, 1], DType::F32);
+    let row = many(&[1, 1 << 40], DType::F32);
+    refused("broadcast", column.try_add(&row));
+    refused("matmul", column.try_matmul(&row));
+    refused("expand", column.try_expand((-1, 1i64 << 40)));
+    refused("repeat", row.try_repeat((1, 1i64 << 30)));
+    refused("repeat more axes", row.try_repeat((1i64 << 40, 1, 1)));
+    refused(
+        "cat",
+        Tensor::try_cat(&[many(&[i64::MAX], DType::U8), many(&[i64::MAX], DType::U8)], 0),
+    );
+    refused("pad", row.try_pad([i64::MAX, 0], PadMode::default()));
+    refused("one_hot", Tensor::zeros(3, DType::I64).try_one_hot(i64::MAX));
+    refused("zeros", Tensor::try_zeros((1i64 << 32, 1i64 << 32), DType::U8));
+    refused("arange", Tensor::try_arange(i64::MIN, i64::MAX, DType::U8));
+    refused("eye", Tensor::try_eye(1i64 << 33, DType::U8));
+    let image = Tensor::ones((1, 1, 4, 4), DType::F32);
+    refused(
+        "interpolate",
+        image.try_interpolate((1i64 << 40, 1i64 << 40), Interpolate::Nearest),
+    );
+    let line = Tensor::ones((1, 1, 4), DType::F32);
+    for padding in [i64::MAX, 1 << 62] {
+        let o = Conv1dOptions::default().padding(padding).stride(padding);
+        refused("conv1d", line.try_conv1d(&line, None, o));
+        let o = Conv2dOptions::default().padding((0, padding));
+        refused("conv2d", image.try_conv2d(&image, None, o));
+        refused(
+            "conv2d dilation",
+            image.try_conv2d(&image, None, Conv2dOptions::default().dilation(padding)),
+        );
+        refused(
+            "max_pool1d",
+            line.try_max_pool1d(PoolOptions::new(i64::MAX).padding(padding / 2)),
+        );
+    }
+    let none = Tensor::zeros((1, 1, 0), DType::F32);
+    refused(
+        "conv1d",
+        line.try_conv1d(
+            &none,
+            None,
+            Conv1dOptions::default().dilation(i64::MAX).padding(1),
+        ),
     );
 }

@@ -329,17 +329,26 @@ pub fn repeat(c: &Call<'_>) -> Rule {
             .at([0, 1]));
     }
     let new = times.len() - x.len();
-    let out = times.iter().zip(c.sizes(1)).enumerate().map(|(i, (t, as_size))| {
-        let Some(at) = i.checked_sub(new) else {
-            return as_size;
-        };
-        match (x[at].known(), t) {
-            (_, Some(1)) => x[at],
-            (Some(n), Some(t)) => size(n.checked_mul(*t as usize)).map_or(Dim::Unknown, Dim::Known),
+    let mut out = c.sizes(1);
+    for (at, d) in x.iter().enumerate() {
+        out[new + at] = match (d.known(), times[new + at]) {
+            (_, Some(1)) => *d,
+            (Some(n), Some(t)) => {
+                let Some(n) = size(n.checked_mul(t as usize)) else {
+                    return Err(c
+                        .error(
+                            Code::SIZES,
+                            format!("dim {at} has {n} elements, {t} times are too many"),
+                        )
+                        .help("repeat less")
+                        .at([0, 1]));
+                };
+                Dim::Known(n)
+            }
             _ => Dim::Unknown,
-        }
-    });
-    Ok(vec![Some(out.collect())])
+        };
+    }
+    Ok(vec![Some(out)])
 }
 
 /// The first operand's shape, of rank 2 or more.

@@ -41,8 +41,17 @@ impl Call<'_> {
         else {
             return Ok(Dim::Unknown);
         };
-        let reach = (k - 1).saturating_mul(d).saturating_add(1);
-        let padded = p.saturating_mul(2).saturating_add(n);
+        let reach = i128::from(k - 1) * i128::from(d) + 1;
+        let padded = i128::from(n) + 2 * i128::from(p);
+        if padded > i128::from(i64::MAX) {
+            return Err(self
+                .error(
+                    Code::SIZES,
+                    format!("an axis of {n} with padding {p} is too long"),
+                )
+                .help("pad less")
+                .at(at.iter().copied()));
+        }
         if k > 0 && padded < reach {
             return Err(self
                 .error(
@@ -52,7 +61,7 @@ impl Call<'_> {
                 .help("pad more, or take a smaller kernel or dilation")
                 .at(at.iter().copied()));
         }
-        let out = (padded - reach) / s.max(1) + 1;
+        let out = (padded - reach) / i128::from(s.max(1)) + 1;
         Ok(size(usize::try_from(out).ok()).map_or(Dim::Unknown, Dim::Known))
     }
 

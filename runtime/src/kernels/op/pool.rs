@@ -48,7 +48,8 @@ fn windows<S: Store + Element>(
         padding: o.padding[d],
         dilation: 1,
     });
-    let cost = (out.count() * o.kernel[0] * o.kernel[1]) as u64 / 4;
+    let work = [out.count(), o.kernel[0], o.kernel[1]];
+    let cost = work.iter().fold(1u64, |a, &b| a.saturating_mul(b as u64)) / 4;
     let x = x.of::<S>();
     each_row(out.of::<S>(), cols, cost, |row, to| {
         let plane = &x[row / rows * h * w..][..h * w];
@@ -97,7 +98,7 @@ pub(crate) fn max_pool2d(x: In, o: &Pool, out: Out) {
 pub(crate) fn avg_pool2d(x: In, o: &Pool, out: Out) {
     fn typed<S: Sums + Element>(x: In, o: &Pool, out: Out) {
         let add = S::multiply_add();
-        let size = S::Elem::from_f64((o.kernel[0] * o.kernel[1]) as f64);
+        let size = S::Elem::from_f64(o.kernel[0] as f64 * o.kernel[1] as f64);
         // SAFETY: `windows` passes runs of accumulators and of inputs.
         let fold = |acc, src, step, n| unsafe { add(acc, src, step, n, 1.0) };
         windows::<S>(x, o, out, S::Elem::default(), fold, |sum| sum / size);
@@ -107,7 +108,9 @@ pub(crate) fn avg_pool2d(x: In, o: &Pool, out: Out) {
 
 /// Window `i` of `outputs` that cover `inputs`.
 fn adaptive(i: usize, inputs: usize, outputs: usize) -> std::ops::Range<usize> {
-    i * inputs / outputs..((i + 1) * inputs).div_ceil(outputs)
+    let at = |i: usize| i as u128 * inputs as u128;
+    let outputs = outputs as u128;
+    (at(i) / outputs) as usize..at(i + 1).div_ceil(outputs) as usize
 }
 
 /// The means of [.., OH, OW] windows that cover `x` [.., H, W]. Floats.
