@@ -102,3 +102,42 @@ fn counts_that_overflow_are_refused() {
         ),
     );
 }
+
+#[test]
+fn shapes_without_elements_have_any_sizes() {
+    let (big, x) = (1i64 << 40, Tensor::zeros((0, 3), DType::F32));
+    let shaped = |t: Tensor, shape: &[i64]| {
+        let got: Vec<i64> = t.shape().iter().map(|&n| n as i64).collect();
+        assert_eq!(got, shape);
+    };
+    shaped(x.repeat((1, big)), &[0, 3 * big]);
+    shaped(x.pad([big, 0], PadMode::Constant(1.0)), &[0, 3 + big]);
+    let wide = x.repeat((1, big));
+    shaped(wide.roll(5, 1), &[0, 3 * big]);
+    shaped(wide.flip(1), &[0, 3 * big]);
+    shaped(wide.exp() + 1.0, &[0, 3 * big]);
+    shaped(wide.t().cumsum(0), &[3 * big, 0]);
+    shaped(wide.sum(1), &[0]);
+    shaped(Tensor::cat(&[&wide, &wide], 1), &[0, 6 * big]);
+    shaped(
+        Tensor::zeros((big, 1 << 20, 0, 3), DType::F32).matmul(&Tensor::zeros((3, 2), DType::F32)),
+        &[big, 1 << 20, 0, 2],
+    );
+    shaped(
+        Tensor::zeros((0, 1, 2, 2), DType::F32).interpolate((big, 4), Interpolate::Nearest),
+        &[0, 1, big, 4],
+    );
+    // a step far outside leaves one row, whose stride is any number
+    let one = Tensor::arange(0, 12, DType::F32)
+        .reshape((4, 1, 3))
+        .slice(1, 0, 1, 1i64 << 61);
+    let w = Tensor::ones((3, 2), DType::F32);
+    assert_eq!(
+        one.matmul(&w).to_vec::<f32>(),
+        [3.0, 3.0, 12.0, 12.0, 21.0, 21.0, 30.0, 30.0]
+    );
+    assert_eq!(
+        (&one + 0.0).to_vec::<f32>(),
+        Tensor::arange(0, 12, DType::F32).to_vec::<f32>()
+    );
+}
