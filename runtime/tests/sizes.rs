@@ -1,8 +1,10 @@
 //! Sizes beyond 32 and 64 bits: right results, or errors.
 //!
 //! Problem: counts of elements and of bytes that overflow are memory errors, and no test can hold that much memory.
-//! Method: views with stride 0 have any number of elements; shapes without elements have any other sizes.
+//! Method: views with stride 0 have any number of elements; shapes without elements have any other sizes; a sparse file
+//! of 6 GiB, mapped, has far elements that cost nothing.
 
+use std::io::{Seek, SeekFrom, Write};
 use tensorplay_runtime::{
     Conv1dOptions, Conv2dOptions, DType, Interpolate, PadMode, PoolOptions, Result, Tensor,
 };
@@ -139,5 +141,91 @@ fn shapes_without_elements_have_any_sizes() {
     assert_eq!(
         (&one + 0.0).to_vec::<f32>(),
         Tensor::arange(0, 12, DType::F32).to_vec::<f32>()
+    );
+}
+
+/// `u8 [3, 2^31 + 8]`: zero, but for the last 8 columns of each row, which hold 10 row + 1, 10 row + 2, ..
+fn sparse() -> Tensor {
+    let width = (1u64 << 31) + 8;
+    let header = format!(
+        r#"{{"x":{{"dtype":"U8","shape":[3,{width}],"data_offsets":[0,{}]}}}}"#,
+        3 * width
+    );
+    let path = std::env::temp_dir().join(format!("tensorplay-sparse-{}", std::process::id()));
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&(header.len() as u64).to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    let data = 8 + header.len() as u64;
+    file.set_len(data + 3 * width).unwrap();
+    for row in 0..3u8 {
+        file.seek(SeekFrom::Start(data + (u64::from(row) + 1) * width - 8))
+            .unwrap();
+        file.write_all(&[1, 2, 3, 4, 5, 6, 7, 8].map(|i| 10 * row + i))
+            .unwrap();
+    }
+    drop(file);
+    let x = tensorplay_runtime::safetensors::load(&path)
+        .unwrap()
+        .remove("x")
+        .unwrap();
+    // the mapping outlives the name
+    std::fs::remove_file(path).unwrap();
+    x
+}
+
+#[test]
+#[cfg(all(unix, target_pointer_width = "64"))]
+fn far_elements_are_read() {
+    let x = sparse();
+    let width = x.dim(1);
+    let list = |t: Tensor| t.to_vec::<u8>();
+    let indices = |l: &[i64]| Tensor::from_slice(l, l.len());
+    let far = x.narrow(1, width - 4, 4);
+    let columns = [5, 6, 7, 8, 15, 16, 17, 18, 25, 26, 27, 28];
+    assert_eq!(list(far.clone()), columns);
+    assert_eq!(list(&far + 1), columns.map(|v| v + 1));
+    assert_eq!(
+        list(&far.t() * 2),
+        [10, 30, 50, 12, 32, 52, 14, 34, 54, 16, 36, 56]
+    );
+    assert_eq!(far.sum(1).to_vec::<i64>(), [26, 66, 106]);
+    assert_eq!(far.sum(0).to_vec::<i64>(), [45, 48, 51, 54]);
+    assert_eq!(far.cumsum(0).select(0, 2).to_vec::<i64>(), [45, 48, 51, 54]);
+    assert_eq!(list(far.flip(0).select(0, 0)), [25, 26, 27, 28]);
+    assert_eq!(list(x.select(1, -1)), [8, 18, 28]);
+    assert_eq!(
+        list(x.slice(1, width - 8, i64::MAX, 3)),
+        [1, 4, 7, 11, 14, 17, 21, 24, 27]
+    );
+    assert_eq!(list(x.slice(1, 7, i64::MAX, 1i64 << 31)), [0, 8, 0, 18, 0, 28]);
+    let last = width as i64 - 1;
+    assert_eq!(
+        list(x.index_select(&indices(&[last, 0, last - 7]), 1)),
+        [8, 0, 1, 18, 0, 11, 28, 0, 21]
+    );
+    let idx = Tensor::from_slice(&[last, last - 1, 0, last], (2, 2));
+    assert_eq!(list(x.gather(&idx, 1)), [8, 7, 0, 18]);
+    let flat = x.reshape(-1);
+    assert_eq!(
+        list(flat.index_select(&indices(&[3 * last + 2, 2 * last + 1]), 0)),
+        [28, 18]
+    );
+    assert_eq!(list(flat.narrow(0, 3 * last, 3)), [26, 27, 28]);
+    let table = x.reshape((-1, 8));
+    assert_eq!(
+        list(table.embedding(&indices(&[table.dim(0) as i64 - 1]))),
+        [21, 22, 23, 24, 25, 26, 27, 28]
+    );
+    // rows and batches more than 2^31 elements apart
+    let w = Tensor::ones((4, 1), DType::U8);
+    assert_eq!(list(far.matmul(&w)), [26, 66, 106]);
+    let batched = far.unsqueeze(1);
+    assert_eq!(
+        list(batched.matmul(&far.t().select(1, 0).reshape((4, 1)))),
+        [174, 434u16 as u8, 694u16 as u8]
+    );
+    assert_eq!(
+        list(Tensor::cat(&[far.narrow(1, 3, 1), x.narrow(1, 0, 1)], 1)),
+        [8, 0, 18, 0, 28, 0]
     );
 }

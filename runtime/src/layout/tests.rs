@@ -121,6 +121,57 @@ fn nothing_overflows() {
 }
 
 #[test]
+fn positions_beyond_32_bits() {
+    let (n, m) = (70_000, 60_000);
+    let a = l(&[n, m]);
+    assert_eq!((a.elem_count(), a.end()), (n * m, n * m));
+    let last = a.select(0, -1).unwrap();
+    assert_eq!((last.offset(), last.end()), ((n - 1) * m, n * m));
+    let corner = a.narrow(0, 69_998, 2).unwrap().narrow(1, -1, 1).unwrap();
+    assert_eq!(walk(&corner), [(n - 2) * m + m - 1, n * m - 1]);
+    let stepped = a
+        .slice(0, 0, i64::MAX, 69_999)
+        .unwrap()
+        .slice(1, 5, 7, 1)
+        .unwrap();
+    assert_eq!(walk(&stepped), [5, 6, (n - 1) * m + 5, (n - 1) * m + 6]);
+    assert_eq!(walk(&corner.t().unwrap()), walk(&corner));
+    let column = a.t().unwrap().select(0, -1).unwrap();
+    assert_eq!(
+        (column.strides(), column.offset(), column.end()),
+        (&[m][..], m - 1, n * m)
+    );
+    // reshapes: of all, of a part that stays a view, and of one that does not
+    let flat = a.reshaped(&[n * m]).unwrap();
+    assert_eq!(flat.select(0, -1).unwrap().offset(), n * m - 1);
+    assert_eq!(a.infer("reshape", &[2, -1]).unwrap()[..], [2, n * m / 2]);
+    assert_eq!(a.flattened(0, -1).unwrap()[..], [n * m]);
+    let rows = a.narrow(1, 0, 50_000).unwrap();
+    assert_eq!(
+        rows.reshaped(&[7, 10_000, 50_000]).unwrap().strides(),
+        [10_000 * m, m, 1]
+    );
+    assert!(rows.reshaped(&[n * 50_000]).is_none() && !rows.is_dense());
+    assert!(a.t().unwrap().is_dense() && !a.t().unwrap().is_contiguous());
+    // broadcasting counts elements, not memory
+    let wide = a.unsqueeze(0).unwrap().expand(&[1 << 30, -1, -1]).unwrap();
+    assert_eq!(
+        (wide.elem_count(), wide.end(), wide.strides()),
+        ((n * m) << 30, n * m, &[0, m, 1][..])
+    );
+    assert!(a.unsqueeze(0).unwrap().expand(&[1 << 32, -1, -1]).is_err());
+    assert_eq!(
+        wide.transpose(0, 2).unwrap().narrow(2, 1 << 29, 3).unwrap().end(),
+        n * m
+    );
+    let chain = a.unsqueeze(2).unwrap().broadcast_to("add", &[n, m, 5]).unwrap();
+    assert_eq!(
+        chain.select(0, -1).unwrap().select(0, -1).unwrap().offset(),
+        n * m - 1
+    );
+}
+
+#[test]
 fn bad_arguments_are_named() {
     let a = l(&[2, 3]);
     let text = |r: Result<Layout>| r.unwrap_err().to_string();

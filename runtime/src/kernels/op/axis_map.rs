@@ -163,12 +163,7 @@ fn moved<U: Bits>(
     let len = out.len() / rows;
     let cost = move_ns(out.len(), size_of::<U>()) + (out.len() / block) as u64 / 2;
     each_row(out, len, cost, |row, out| {
-        let (mut rest, mut base) = (row, Some(0));
-        for &(along, size, step, _) in walk.axes[..outer].iter().rev() {
-            base = along.source(rest % size).zip(base).map(|(i, at)| at + i * step);
-            rest /= size;
-        }
-        walk.write(outer, base, out);
+        walk.write(outer, walk.base(outer, row), out);
     });
 }
 
@@ -182,6 +177,16 @@ impl Along {
 }
 
 impl<U: Bits> Walk<'_, U> {
+    /// Where the outer `axes` axes start in the input at their combination `row`; `None` is outside.
+    fn base(&self, axes: usize, row: usize) -> Option<usize> {
+        let (mut rest, mut base) = (row, Some(0));
+        for &(along, size, step, _) in self.axes[..axes].iter().rev() {
+            base = along.source(rest % size).zip(base).map(|(i, at)| at + i * step);
+            rest /= size;
+        }
+        base
+    }
+
     /// Writes what axis `axis` and those behind it read from `base`.
     fn write(&self, axis: usize, base: Option<usize>, out: &mut [MaybeUninit<U>]) {
         let Some(base) = base else {
@@ -227,6 +232,29 @@ mod tests {
             Along::Same => vec![],
             Along::Map(m) => m.iter().map(|s| s.map_or(-1, |i| i as i64)).collect(),
         }
+    }
+
+    #[test]
+    fn bases_beyond_32_bits() {
+        let flipped = flip(70_000);
+        let walk = Walk::<u8> {
+            x: &[],
+            axes: vec![
+                (&Along::Same, 3, 70_000 * 70_000, 70_000 * 70_000),
+                (&flipped, 70_000, 70_000, 70_000),
+            ],
+            line: Line::Runs(vec![]),
+            constant: 0,
+        };
+        assert_eq!(walk.base(2, 2 * 70_000), Some(3 * 4_900_000_000 - 70_000));
+        assert_eq!(walk.base(2, 3 * 70_000 - 1), Some(2 * 4_900_000_000));
+        // a line that starts beyond, of elements that are moved as one
+        let Along::Map(map) = repeat(3, 2) else { panic!() };
+        let Line::Runs(runs) = Line::new(&map, 1 << 33) else {
+            panic!()
+        };
+        let runs: Vec<_> = runs.iter().map(|r| (r.from, r.len)).collect();
+        assert_eq!(runs, [(Some(0), 3 << 33), (Some(0), 3 << 33)]);
     }
 
     #[test]

@@ -168,6 +168,36 @@ mod tests {
     }
 
     #[test]
+    fn offsets_beyond_32_bits() {
+        // rows of indices [70000, 70000, 3] into [70000, 70000, 5]
+        let walk = Walk::new(&[70_000, 70_000, 3], &[70_000, 70_000, 5], Some(1));
+        assert_eq!((walk.len(), walk.step(), walk.skipped), (3, 1, 5));
+        assert_eq!(walk.start(70_000 * 70_000 - 1), 69_999 * 70_000 * 5);
+        assert_eq!(walk.start(70_000 * 7 + 3), 7 * 70_000 * 5);
+        let walk = Walk::new(&[2, 1 << 33], &[2, 1 << 40], Some(0));
+        assert_eq!((walk.len(), walk.start(1), walk.skipped), (1 << 33, 0, 1 << 40));
+        assert_eq!(
+            split(&[1 << 20, 1 << 21, 1 << 20], 1),
+            (1 << 20, 1 << 21, 1 << 20)
+        );
+        assert_eq!(strides(&[3, 1 << 31, 1 << 30]), [1 << 61, 1 << 30, 1]);
+        // the last index of an axis of 2^40 elements, and the first behind it
+        let last = (1i64 << 40) - 1;
+        let at = |i: i64| {
+            checked(Sample::of(&[1], &[i]).input(), 1 << 40, |i| {
+                out_of_range("gather", i, 0, 1 << 40)
+            })
+        };
+        assert_eq!(at(last).unwrap(), [last as usize]);
+        assert!(
+            at(last + 1)
+                .unwrap_err()
+                .to_string()
+                .contains("index 1099511627776 is out of range")
+        );
+    }
+
+    #[test]
     fn rows_are_selected() {
         for dtype in DType::ALL {
             for n in [1, 7, 33, 1025] {

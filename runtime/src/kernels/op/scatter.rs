@@ -225,6 +225,27 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn places_beyond_32_bits() {
+        // into [70000, 70000, 9], from [70000, 80000, 9], of which one element a group is named
+        let idx: Vec<usize> = (0..70_000).collect();
+        let of = [70_000, 1, 1];
+        let targets = Targets::new(idx, &of, &[70_000, 70_000, 9], &[70_000, 80_000, 9], 1);
+        let places = |group| {
+            let mut all = vec![];
+            targets.each(group, |to, from| all.push((to, from)));
+            all
+        };
+        assert_eq!(places(3), [(3 * 9, 3 * 80_000 * 9)]);
+        assert_eq!(places(69_999), [(69_999 * 9, 69_999 * 80_000 * 9)]);
+        // a group of 2^40 rows of 2^20
+        let of = [1, 2];
+        let targets = Targets::new(vec![(1 << 40) - 1, 5], &of, &[1 << 40, 1 << 20], &[1, 2], 0);
+        let mut all = vec![];
+        targets.each(0, |to, from| all.push((to, from)));
+        assert_eq!(all, [((1 << 60) - (1 << 20), 0), ((5 << 20) + 1, 1)]);
+    }
+
+    #[test]
     fn elements_are_scattered_in_order() {
         for dtype in DType::ALL {
             scatter_of(dtype, &[], 0, &[], &[]);
