@@ -126,16 +126,11 @@ fn total(d: DType, mut terms: Vec<(Cell, Cell)>, bias: Option<&Array>, channel: 
 fn gathered(x: &Array, w: &Array, bias: Option<&Array>, o: &Lay) -> Eval {
     let (xs, ws) = (strides(&x.shape), strides(&w.shape));
     let (h, width) = (x.shape[2], x.shape[3]);
-    let mut size = [0; 2];
-    for a in 0..2 {
-        size[a] = windows(
-            x.shape[2 + a],
-            w.shape[2 + a],
-            o.stride[a],
-            o.padding[a],
-            o.dilation[a],
-        )?;
-    }
+    let along = |a: usize| {
+        let (n, kernel) = (x.shape[2 + a], w.shape[2 + a]);
+        windows(n, kernel, o.stride[a], o.padding[a], o.dilation[a])
+    };
+    let size = [along(0)?, along(1)?];
     let shape = vec![x.shape[0], w.shape[0], size[0], size[1]];
     let per_group = (w.shape[0] / o.groups).max(1);
     let mut cells = Vec::with_capacity(count(&shape));
