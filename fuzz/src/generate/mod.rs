@@ -47,7 +47,7 @@ struct Family {
     args: fn(&mut Maker, Op) -> Option<Vec<A>>,
 }
 
-/// What is never drawn: hidden rows, random numbers, and `batch_norm_train`, whose statistics are variables.
+/// What is never drawn: hidden rows, random numbers, regions, and `batch_norm_train`, whose statistics are variables.
 const FAMILIES: &[&[Family]] = &[
     elementwise::FAMILIES,
     rows::FAMILIES,
