@@ -145,8 +145,11 @@ pub fn index_add(c: &Call<'_>) -> Rule {
         return Ok(vec![x]);
     };
     let mut want = s.clone();
-    if let (Some(d), Some(i)) = (want.get_mut(at), c.shape(1)) {
-        *d = i.first().copied().unwrap_or(Dim::Known(1));
+    if let Some(d) = want.get_mut(at) {
+        *d = match c.shape(1) {
+            None => Dim::Unknown,
+            Some(i) => i.first().copied().unwrap_or(Dim::Known(1)),
+        };
     }
     if src.len() != want.len() || src.iter().zip(&want).any(|(a, b)| c.differs(*a, *b)) {
         return Err(c
