@@ -608,7 +608,7 @@ fn class_losses_of_one_sample_without_a_spec() {
     fn f(x: &Tensor, target: &Tensor) -> (Tensor, Tensor) {
         (x.nll_loss(target), x.cross_entropy(target))
     }
-    let x = Tensor::from_vec(vec![1.0f32, 2.0], &[2]);
+    let x = Tensor::from_vec(vec![1.0f32, 2.0], [2]);
     let (nll, entropy) = f(&x, &Tensor::from_vec(vec![1i64], ()));
     assert_eq!(nll.item::<f32>(), -2.0);
     assert!((entropy.item::<f32>() - 0.313_261_7).abs() < 1e-6);

@@ -1,9 +1,9 @@
 //! Well-typed random programs.
 //!
 //! Problem: random calls are mostly refused, and random values mostly end in NaN.
-//! Method: a step proposes an operation of a [`Family`] with fitting operands (existing values, or new inputs),
+//! Method: a step proposes an operation of a family with fitting operands (existing values, or new inputs),
 //! evaluates it in the reference, and keeps it if it is accepted and still tells something. Operations with jumps take
-//! exact operands. Values are numbered as they are made; [`Maker::numbered`] puts the inputs first.
+//! exact operands. Values are numbered as they are made; the inputs come first.
 //! Invariants: the case follows from the seed; every call but an intended failing last one is accepted by the
 //! reference. Refused proposals are kept apart: the product's rules must refuse them too.
 

@@ -58,7 +58,7 @@ macro_rules! method {
         method!(@p $d $op $n $t $r $recv [$($sig)* $p: &Tensor,] [$($arg)* EagerArg::Tensor($p),] [$($pass)* $p,] $($rest)*);
     };
     (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: ints, $($rest:tt)*) => {
-        method!(@p $d $op $n $t $r $recv [$($sig)* $p: impl Dims,] [$($arg)* EagerArg::Ints($p.dims()),] [$($pass)* $p,] $($rest)*);
+        method!(@p $d $op $n $t $r $recv [$($sig)* $p: &[impl Dim],] [$($arg)* EagerArg::Ints($p.iter().map(|v| v.to_i64()).collect()),] [$($pass)* $p,] $($rest)*);
     };
     (@p $d:tt $op:ident $n:ident $t:ident $r:ident $recv:tt [$($sig:tt)*] [$($arg:tt)*] [$($pass:tt)*] $p:ident: flag, $($rest:tt)*) => {
         method!(@p $d $op $n $t $r $recv [$($sig)* $p: bool,] [$($arg)* EagerArg::Scalar(Scalar::Bool($p)),] [$($pass)* $p,] $($rest)*);
