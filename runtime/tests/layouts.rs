@@ -198,9 +198,9 @@ layouts! { true;
         [Data(&[3, 5, 9])] [Data(&[3, 5])] [Data(&[0, 3])] [Data(&[1])] [Data(&[])]
     tril_triu I32 |x| [x[0].tril(1), x[0].triu(-1)];
         [Data(&[2, 7, 33])] [Data(&[0, 3])] [Data(&[3, 0])] [Data(&[1, 1])]
-    pad_constant F64 |x| [x[0].pad([1, 2], PadMode::Constant(0.3)), x[0].pad([-1, 3], PadMode::default())];
+    pad_constant F64 |x| [x[0].pad(&[1, 2], PadMode::Constant(0.3)), x[0].pad(&[-1, 3], PadMode::default())];
         [Data(&[3, 5, 33])] [Data(&[0, 3])] [Data(&[3, 1])]
-    pad_edges I64 |x| [x[0].pad([1, 2, 2, 0], PadMode::Reflect), x[0].pad([1, 5, 2, 0], PadMode::Replicate)];
+    pad_edges I64 |x| [x[0].pad(&[1, 2, 2, 0], PadMode::Reflect), x[0].pad(&[1, 5, 2, 0], PadMode::Replicate)];
         [Data(&[3, 5, 33])] [Data(&[0, 3, 4])]
     index_select F16 |x| [x[0].index_select(&x[1], 0), x[0].index_select(&x[1], -1)];
         [Data(&[4, 5, 4]), Index(&[7], 4)] [Data(&[1, 1]), Index(&[3], 1)] [Data(&[1]), Index(&[], 1)]
