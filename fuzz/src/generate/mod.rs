@@ -56,6 +56,15 @@ const FAMILIES: &[&[Family]] = &[
     views::FAMILIES,
 ];
 
+/// The operations that the families name.
+pub fn named() -> Vec<Op> {
+    let families = FAMILIES.iter().copied().flatten();
+    let mut ops: Vec<Op> = families.flat_map(|f| f.ops).copied().collect();
+    ops.sort();
+    ops.dedup();
+    ops
+}
+
 struct Maker {
     r: Rng,
     mode: Mode,
