@@ -57,22 +57,6 @@ impl Kind {
         Kind::List(Vec::new())
     }
 
-    /// Whether it depends on a node from `first` on.
-    pub fn mentions(&self, first: NodeId) -> bool {
-        let mut found = false;
-        let mut read = |v: Value| found |= v.node >= first;
-        match self {
-            Kind::Tensor(v) | Kind::Shape(v) => read(*v),
-            Kind::Host(e) => e.values(&mut read),
-            Kind::Pieces(p) => read(p.node.into()),
-            Kind::Options(_, l) => l.iter().for_each(|a| a.values(&mut read)),
-            Kind::List(l) => return l.iter().any(|k| k.mentions(first)),
-            Kind::Some(k) | Kind::Try(k) => return k.mentions(first),
-            Kind::None | Kind::Place(_) | Kind::Unknown => {}
-        }
-        found
-    }
-
     /// For messages.
     pub fn describe(&self) -> &'static str {
         match self {

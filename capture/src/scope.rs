@@ -1,13 +1,21 @@
 //! `Scope`: the locals in reach, innermost last.
 
 use crate::kind::Kind;
-use tensorplay_graph::NodeId;
 
 /// The locals in reach. A later binding of a name shadows an earlier one.
 #[derive(Debug, Default)]
 pub struct Scope {
     locals: Vec<(String, Kind)>,
     blocks: Vec<usize>,
+    closures: Vec<Closure>,
+}
+
+/// A closure whose body is being walked.
+#[derive(Debug)]
+struct Closure {
+    /// Its first local.
+    first: usize,
+    assigns: bool,
 }
 
 impl Scope {
@@ -33,26 +41,29 @@ impl Scope {
         self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
     }
 
-    /// Whether a local in reach is a value of a node from `first` on; those locals are unknown from here on.
-    pub fn mentions(&mut self, first: NodeId) -> bool {
-        let mut found = false;
-        for (_, kind) in &mut self.locals {
-            if kind.mentions(first) {
-                found = true;
-                *kind = Kind::Unknown;
-            }
-        }
-        found
+    /// Enters the body of a closure.
+    pub fn enter_closure(&mut self) {
+        self.enter();
+        self.closures.push(Closure {
+            first: self.locals.len(),
+            assigns: false,
+        });
+    }
+
+    /// Leaves it; whether it assigns to a local from outside, which is unknown from there on.
+    pub fn leave_closure(&mut self) -> bool {
+        self.leave();
+        self.closures.pop().is_some_and(|c| c.assigns)
     }
 
     /// Changes the local of that name, if there is one.
     pub fn assign(&mut self, name: &str, kind: Kind) -> bool {
-        match self.locals.iter_mut().rev().find(|(n, _)| n == name) {
-            Some((_, k)) => {
-                *k = kind;
-                true
-            }
-            None => false,
-        }
+        let Some(at) = self.locals.iter().rposition(|(n, _)| n == name) else {
+            return false;
+        };
+        let outside = self.closures.iter_mut().filter(|c| at < c.first);
+        let outside = outside.map(|c| c.assigns = true).count() > 0;
+        self.locals[at].1 = if outside { Kind::Unknown } else { kind };
+        true
     }
 }

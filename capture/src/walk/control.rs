@@ -131,12 +131,12 @@ impl Walk {
         let (region_mark, updates) = (self.builder.module.regions.len(), self.updates.len());
         let returned = self.returned.take();
         let parameter = self.copies(carry);
-        self.scope.enter();
+        self.scope.enter_closure();
         if let Some(p) = c.inputs.first() {
             self.bind_pattern(p, parameter);
         }
         let kind = self.expr(&c.body);
-        self.scope.leave();
+        let assigns = self.scope.leave_closure();
         let at = c.body.to_token_stream();
         let (mut outputs, left) = (Vec::new(), self.returned.take());
         self.returned = returned;
@@ -151,7 +151,7 @@ impl Walk {
                 "variables cannot be updated in a closure yet",
                 "update them outside of cond and while_loop",
             ))
-        } else if self.scope.mentions(NodeId(mark as u32)) {
+        } else if assigns {
             Some((
                 "an assignment to a local of the function in a closure cannot be captured yet",
                 "give the value back as a result",

@@ -253,5 +253,8 @@ fn control(x: &Tensor) -> Tensor {
     let e = while_loop(x.clone(), |c| c.dim(0), |c| c.exp());
     let f = while_loop(x.clone(), |c| c.gt(0.0).any(0), |c| c.to_dtype(DType::F64));
     let g = while_loop(x.clone(), || p.clone(), |c| c.exp());
+    let mut k = 1.0;
+    let h = cond(&p, || { k = 2.0; x.clone() }, || x.clone());
+    let i = cond(&p, || { let mut n = 1.0; let y = cond(&p, || { seen = x.clone(); x * n }, || x.exp()); n = 2.0; y * n }, || x.clone());
     cond(&x.gt(0.0), || x.clone(), || x.exp())
 }
