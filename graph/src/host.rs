@@ -86,6 +86,11 @@ impl HostType {
             HostType::Usize | HostType::I64 | HostType::I32 | HostType::U8 | HostType::IntLiteral
         )
     }
+
+    /// Whether a value may be an integer, as far as tokens tell.
+    pub const fn may_be_int(self) -> bool {
+        self.is_int() || matches!(self, HostType::Number)
+    }
 }
 
 /// The value of a host expression.

@@ -675,3 +675,21 @@ fn pieces_of_an_axis_of_unknown_size() {
     }
     assert_eq!(f(&tensor(&[1, 1, 2, 1])).to_vec::<f32>(), [1.0]);
 }
+
+/// An operator over consts or fields alone gives an integer where one is wanted: its type is rustc's to know.
+#[test]
+fn integers_of_consts_alone() {
+    const S: i64 = 1;
+    const N: usize = 2;
+    const M: usize = 1;
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let y = x.max_pool2d(PoolOptions::new(N + M).padding(N - M).stride((N * M, 1)));
+        y.roll(-S, -1)
+            .pad(&[-S, S], PadMode::default())
+            .narrow(-1, N - M, N + M)
+    }
+    let x = tensor(&[1, 6, 8]);
+    let plain = compiler::disable_capture(|| f(&x));
+    assert_eq!(f(&x).to_string(), plain.to_string());
+}

@@ -208,6 +208,6 @@ fn fits(field: HostType, t: HostType) -> bool {
     match field {
         HostType::Bool => t == HostType::Bool,
         HostType::F64 => !matches!(t, HostType::Bool | HostType::DType),
-        _ => t.is_int(),
+        _ => t.may_be_int(),
     }
 }

@@ -99,7 +99,7 @@ impl ParamKind {
             | ParamKind::Dim
             | ParamKind::Dims
             | ParamKind::Ints
-            | ParamKind::Shape => t.is_int(),
+            | ParamKind::Shape => t.may_be_int(),
             ParamKind::DType => t == HostType::DType,
             ParamKind::Flag => t == HostType::Bool,
             ParamKind::Tensor
