@@ -300,6 +300,7 @@ mod tests {
         for (row, settings) in of {
             assert_eq!(settings.len(), row.len(), "{}", row.name);
             let initial = row.initial(&[tensorplay_graph::Expr::int(1)]);
+            assert_eq!(initial.len(), row.len(), "{}", row.name);
             for (a, s) in initial.iter().zip(&settings) {
                 let expected = match a {
                     tensorplay_graph::Arg::Host(e) => e.literal(),

@@ -693,3 +693,16 @@ fn integers_of_consts_alone() {
     let plain = compiler::disable_capture(|| f(&x));
     assert_eq!(f(&x).to_string(), plain.to_string());
 }
+
+/// Options enums have defaults in captured code too.
+#[test]
+fn default_modes() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        x.pad(&[1, 0], PadMode::default())
+            .interpolate((2, 2), Interpolate::default())
+            .max_pool2d(PoolOptions::default())
+    }
+    let x = tensor(&[1, 1, 1, 1]) + 5.0;
+    assert_eq!(f(&x).to_vec::<f32>(), [0.0, 5.0, 0.0, 5.0]);
+}

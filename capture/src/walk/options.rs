@@ -60,6 +60,9 @@ impl Walk {
         let Some(options) = OptionsRow::from_name(ty) else {
             return Kind::Unknown;
         };
+        if name == "default" && args.is_empty() {
+            return Kind::Options(options, options.initial(&[Expr::int(1)]));
+        }
         let Form::Struct(fields) = options.form else {
             let value = args.first().map(|e| (tokens(*e), self.expr(e)));
             return match &*c.func {
@@ -68,7 +71,6 @@ impl Walk {
             };
         };
         match (name.to_string().as_str(), args) {
-            ("default", []) if !options.is_new() => Kind::Options(options, options.initial(&[])),
             ("new", [e]) if options.is_new() => {
                 let len = fields
                     .iter()

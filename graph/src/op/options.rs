@@ -153,9 +153,18 @@ impl OptionsRow {
         self.fields().filter(|(_, f)| f.initial != Initial::New)
     }
 
-    /// The list of a struct whose fields are not set; `new` is the argument of its constructor.
+    /// The list of a struct whose fields are not set, where `new` is the argument of its constructor; of an enum, that of
+    /// its first variant, of zero.
     pub fn initial(&self, new: &[Expr]) -> Vec<Arg> {
         let mut list = Vec::new();
+        if let Form::Enum([Variant { value, .. }, ..]) = self.form {
+            list.push(Arg::int(0));
+            list.push(match value {
+                None => Arg::None,
+                Some((_, HostType::Bool)) => Arg::Host(Expr::Literal(Host::Bool(false))),
+                Some(_) => Arg::float(0.0),
+            });
+        }
         for (_, f) in self.fields() {
             for i in 0..f.len {
                 list.push(match f.initial {
