@@ -706,3 +706,22 @@ fn default_modes() {
     let x = tensor(&[1, 1, 1, 1]) + 5.0;
     assert_eq!(f(&x).to_vec::<f32>(), [0.0, 5.0, 0.0, 5.0]);
 }
+
+/// Beside an empty axis, nothing bounds the others: no table is as long as one of them.
+#[test]
+fn long_axes_without_elements() {
+    const LONG: usize = 1 << 50;
+    let x = Tensor::zeros((0, 2), DType::F32);
+    assert_eq!(x.repeat((1, LONG)).shape(), [0, 2 * LONG]);
+    assert_eq!(x.t().repeat((LONG, 1)).shape(), [2 * LONG, 0]);
+    assert_eq!(x.pad(&[LONG, 0], PadMode::Replicate).shape(), [0, LONG + 2]);
+    let long = Tensor::zeros((LONG, 0), DType::F32);
+    assert_eq!(long.flip(0).roll(1, 0).shape(), [LONG, 0]);
+    let (idx, src) = (Tensor::zeros(1, DType::I64), Tensor::zeros((1, 0), DType::F32));
+    assert_eq!(long.index_add(&idx, &src, 0).shape(), [LONG, 0]);
+    let image = Tensor::zeros((0, 1, 2, 2), DType::F32);
+    assert_eq!(
+        image.interpolate((LONG, 3), Interpolate::Nearest).shape(),
+        [0, 1, LONG, 3]
+    );
+}

@@ -19,6 +19,9 @@ use crate::lane::Store;
 pub(crate) fn index_add(x: In, idx: In, src: In, dim: usize, mut out: Out) -> Result<()> {
     let (_, n, inner) = split(x.shape, dim);
     let idx = checked(idx, n, |i| out_of_range("index_add", i, dim, n))?;
+    if x.count() == 0 {
+        return Ok(());
+    }
     // rows of the source in the order of their targets, and where those of each target start
     let mut starts = vec![0; n + 1];
     idx.iter().for_each(|&i| starts[i + 1] += 1);
