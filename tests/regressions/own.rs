@@ -725,3 +725,15 @@ fn long_axes_without_elements() {
         [0, 1, LONG, 3]
     );
 }
+
+/// A window is far larger than what it sees: it costs no more than that, and its size does not wrap.
+#[test]
+fn windows_larger_than_the_image() {
+    let x = tensor(&[1, 2, 3]);
+    let whole = PoolOptions::new(1usize << 40)
+        .padding(1usize << 39)
+        .stride(1usize << 40);
+    assert_eq!(x.max_pool2d(whole).to_vec::<f32>(), [5.0]);
+    let mean = x.to_dtype(DType::F64).avg_pool2d(whole);
+    assert_eq!(mean.to_vec::<f64>(), [15.0 / 2f64.powi(80)]);
+}

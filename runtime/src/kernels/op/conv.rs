@@ -132,14 +132,20 @@ fn depthwise<S: Sums + Element>(x: In, w: In, bias: Option<In>, s: &Sizes, mut o
         for (i, to) in to.chunks_mut(CHUNK).enumerate() {
             let mut acc = [bias[channel]; CHUNK];
             let from = i * CHUNK;
-            sweep(&s.axes, s.kernel, row, from..from + to.len(), |tap, run, at| {
-                // SAFETY: the run lies in the chunk, and the elements under it in the plane.
-                unsafe {
-                    let weight = weights[tap].to_f64();
-                    let acc = acc.as_mut_ptr().add(run.start).cast();
-                    add(acc, plane.add(at).cast(), s.axes[1].stride, run.len(), weight);
-                }
-            });
+            sweep(
+                &s.axes,
+                s.kernel,
+                row,
+                from..from + to.len(),
+                |[tap_row, tap], run, at| {
+                    // SAFETY: the run lies in the chunk, and the elements under it in the plane.
+                    unsafe {
+                        let weight = weights[tap_row * s.kernel[1] + tap].to_f64();
+                        let acc = acc.as_mut_ptr().add(run.start).cast();
+                        add(acc, plane.add(at).cast(), s.axes[1].stride, run.len(), weight);
+                    }
+                },
+            );
             for (to, a) in to.iter_mut().zip(acc) {
                 to.write(S::store(a));
             }

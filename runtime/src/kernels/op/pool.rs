@@ -48,7 +48,7 @@ fn windows<S: Store + Element>(
         padding: o.padding[d],
         dilation: 1,
     });
-    let work = [out.count(), o.kernel[0], o.kernel[1]];
+    let work = [out.count(), o.kernel[0].min(h), o.kernel[1].min(w)];
     let cost = work.iter().fold(1u64, |a, &b| a.saturating_mul(b as u64)) / 4;
     let x = x.of::<S>();
     each_row(out.of::<S>(), cols, cost, |row, to| {

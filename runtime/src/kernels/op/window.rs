@@ -46,35 +46,41 @@ impl Axis {
         start..hi.clamp(start, positions.end)
     }
 
+    /// The taps of a kernel that may lie inside for any of `positions`, of which there is one or more: a kernel may be
+    /// much larger than what it sees.
+    pub(super) fn taps(&self, kernel: usize, positions: Range<usize>) -> Range<usize> {
+        let from = |end: usize, position: usize| {
+            let tap = end.saturating_sub(position * self.stride);
+            tap.div_ceil(self.dilation).min(kernel)
+        };
+        from(self.padding, positions.end - 1)..from(self.size + self.padding, positions.start)
+    }
+
     /// The element under tap `k` at a position at which it lies inside.
     pub(super) fn element(&self, position: usize, k: usize) -> usize {
         position * self.stride + k * self.dilation - self.padding
     }
 }
 
-/// Calls `f` for the taps of the windows at `row` and `cols`, with the tap's number, the windows (from the first of
+/// Calls `f` for the taps of the windows at `row` and `cols`, with the tap, the windows (from the first of
 /// `cols`) of which it lies inside, and the element of the plane under it at the first of them.
 pub(super) fn sweep(
     axes: &[Axis; 2],
     kernel: [usize; 2],
     row: usize,
     cols: Range<usize>,
-    mut f: impl FnMut(usize, Range<usize>, usize),
+    mut f: impl FnMut([usize; 2], Range<usize>, usize),
 ) {
-    for i in 0..kernel[0] {
+    for i in axes[0].taps(kernel[0], row..row + 1) {
         if axes[0].inside(i, row..row + 1).is_empty() {
             continue;
         }
         let from = axes[0].element(row, i) * axes[1].size;
-        for j in 0..kernel[1] {
+        for j in axes[1].taps(kernel[1], cols.clone()) {
             let run = axes[1].inside(j, cols.clone());
             if !run.is_empty() {
                 let at = from + axes[1].element(run.start, j);
-                f(
-                    i * kernel[1] + j,
-                    run.start - cols.start..run.end - cols.start,
-                    at,
-                );
+                f([i, j], run.start - cols.start..run.end - cols.start, at);
             }
         }
     }
@@ -246,6 +252,7 @@ mod tests {
                 let want: Vec<usize> = (1..9).filter(|&o| is(o)).collect();
                 let got: Vec<usize> = axis.inside(k, 1..9).collect();
                 assert_eq!(got, want, "{axis:?} {k}");
+                assert!(got.is_empty() || axis.taps(3, 1..9).contains(&k), "{axis:?} {k}");
             }
         }
     }
