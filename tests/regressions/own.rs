@@ -737,3 +737,17 @@ fn windows_larger_than_the_image() {
     let mean = x.to_dtype(DType::F64).avg_pool2d(whole);
     assert_eq!(mean.to_vec::<f64>(), [15.0 / 2f64.powi(80)]);
 }
+
+/// What one side of an axis is given is not there for the other side to crop, as in PyTorch.
+#[test]
+fn crops_of_more_than_there_is() {
+    let x = tensor(&[4]);
+    for pads in [[-5, 5], [5, -5], [-2, -3], [-5, i64::MAX]] {
+        let e = x.try_pad(&pads, PadMode::Constant(1.0)).unwrap_err().to_string();
+        assert!(
+            e.contains("pad: dim 0 has 4 elements, fewer than are cropped"),
+            "{e}"
+        );
+    }
+    assert_eq!(x.pad(&[-4, 1], PadMode::Constant(1.0)).to_vec::<f32>(), [1.0]);
+}

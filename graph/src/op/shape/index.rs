@@ -414,17 +414,25 @@ pub fn pad(c: &Call<'_>) -> Rule {
                 .help("pad less, or with PadMode::Constant(..)")
                 .at([0, 1]));
         }
-        let total = (n as i64).checked_add(lo).and_then(|t| t.checked_add(hi));
-        match size(total.and_then(|t| usize::try_from(t).ok())) {
-            Some(t) => out[at] = Dim::Known(t),
+        let [len, lo, hi] = [n as i64, lo, hi].map(i128::from);
+        let refused = |message: String, help: &str| {
+            let e = c.error(Code::SIZES, message).help(help);
+            Err(e.at([0, 1]))
+        };
+        // what is added on one side is not there to be cropped from the other
+        if len + lo.min(0) + hi.min(0) < 0 {
+            return refused(
+                format!("dim {at} has {n} elements, fewer than are cropped"),
+                "crop less",
+            );
+        }
+        match size(usize::try_from(len + lo + hi).ok()) {
+            Some(total) => out[at] = Dim::Known(total),
             None => {
-                return Err(c
-                    .error(
-                        Code::SIZES,
-                        format!("dim {at} has {n} elements, fewer than are cropped"),
-                    )
-                    .help("crop less")
-                    .at([0, 1]));
+                return refused(
+                    format!("dim {at} of the result would be {}", len + lo + hi),
+                    "pad less",
+                );
             }
         }
     }
