@@ -75,7 +75,8 @@ pub(crate) fn log2<T: Tier>(x: f32) -> f32 {
     const C: f32 = 0.442_695_04;
     let (i, f) = reduce(x);
     let t = tail::<T>(f);
-    guard(x, (fma::<T>(f, C, fma::<T>(t, C, t)) + f) + i)
+    // f + i is exact where they cancel
+    guard(x, (f + i) + fma::<T>(f, C, fma::<T>(t, C, t)))
 }
 
 /// The logarithm to base 10.
@@ -89,7 +90,13 @@ pub(crate) fn log10<T: Tier>(x: f32) -> f32 {
     let (i, f) = reduce(x);
     let t = tail::<T>(f);
     let low = fma::<T>(i, TWO_LO, fma::<T>(f + t, E_LO, t * E_HI));
-    guard(x, fma::<T>(i, TWO_HI, fma::<T>(f, E_HI, low)))
+    // near 4/3 the parts of f and i cancel; without fma their sum comes first
+    let y = if T::FMA {
+        fma::<T>(i, TWO_HI, fma::<T>(f, E_HI, low))
+    } else {
+        (f * E_HI + i * TWO_HI) + low
+    };
+    guard(x, y)
 }
 
 /// log(1 + x).
