@@ -171,3 +171,11 @@ fn means_with_nan_and_infinity_and_of_nothing() {
         adaptive_avg_pool2d(input(&[0, 1, 6], &[] as &[f32]), out)
     });
 }
+
+#[test]
+fn adaptive_windows_of_long_axes() {
+    let n = 1 << 40;
+    assert_eq!(adaptive(n - 1, n, n), n - 1..n);
+    assert_eq!(adaptive(n - 1, n / 2, n), n / 2 - 1..n / 2);
+    assert_eq!(adaptive(2, n, 3), n * 2 / 3..n);
+}
