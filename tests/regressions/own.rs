@@ -751,3 +751,20 @@ fn crops_of_more_than_there_is() {
     }
     assert_eq!(x.pad(&[-4, 1], PadMode::Constant(1.0)).to_vec::<f32>(), [1.0]);
 }
+
+/// The result of an operation is a value, also where it is that of a variable: only the variable changes.
+#[test]
+fn results_do_not_follow_a_variable() {
+    #[compile(spec(x = f32[3]))]
+    fn f(x: &Tensor) -> (Tensor, Tensor, Tensor, Tensor) {
+        let y = x.to_dtype(DType::F32).reshape(3);
+        (x.dropout(0.5, false), x.contiguous(), x.reshape(3), y)
+    }
+    let x = tensor(&[3]).variable();
+    let (a, b, c, d) = f(&x);
+    let (e, g, h, i) = compiler::disable_capture(|| f(&x));
+    x.assign(&Tensor::zeros(3, DType::F32));
+    for (k, t) in [a, b, c, d, e, g, h, i].iter().enumerate() {
+        assert_eq!(t.to_vec::<f32>(), [0.0, 1.0, 2.0], "{k}");
+    }
+}

@@ -9,20 +9,26 @@
 //! ```
 //! An expression that would fail (`usize` underflow, division by zero) stays: the call reports it. A known part of an unknown
 //! expression keeps its Rust type, by its neighbour or by a cast, because the type decides where overflow is.
-//! Tensors are never computed.
+//! Tensors are never computed. A call whose result the graph returns stays if its operand is an input.
 
 use super::rewrite::{Edit, rewrite};
-use crate::{Arg, Env, Expr, Graph, GraphModule, Host, HostType, Node, Op, TypeEnv, Value};
+use crate::{Arg, Env, Expr, Graph, GraphModule, Host, HostType, Node, NodeKind, Op, TypeEnv, Value};
 
 /// Runs the pass.
 pub fn run(module: &mut GraphModule) -> bool {
     let mut changed = false;
-    rewrite(&mut module.graph, |graph, _, mut node| {
+    let outputs = module.graph.outputs.clone();
+    rewrite(&mut module.graph, |graph, id, mut node| {
         let env = TypeEnv(graph);
         for arg in node.args_mut() {
             changed |= fold_arg(arg, &env);
         }
-        match identity(graph, &node) {
+        // a result is a value, where an input that is returned as it came may be a variable
+        let returned = |v: Value| {
+            let input = matches!(graph.node(v.node).kind, NodeKind::Input(_));
+            input && outputs.iter().any(|o| o.node == id)
+        };
+        match identity(graph, &node).filter(|v| !returned(*v)) {
             Some(v) => {
                 changed = true;
                 Edit::Use(vec![v])

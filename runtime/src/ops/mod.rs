@@ -207,7 +207,7 @@ fn view(op: Op, args: &[EagerArg<'_>], types: &[TensorType]) -> Result<Vec<Tenso
         }
         Op::Expand => x.view_expand(&ints(1))?,
         Op::Movedim => x.view_movedim(i(1), i(2))?,
-        Op::Contiguous => x.to_contiguous()?,
+        Op::Contiguous => x.snapshot().to_contiguous()?,
         Op::Detach => x.snapshot(),
         Op::Chunk | Op::Split => {
             let dim = i(2);
