@@ -4,7 +4,7 @@
 //! polynomial of degree 8: the fourth root decays a quarter as fast as the tail, so it takes far fewer terms than the
 //! tail or erf to the same error, and there is no division. At the clamp q is just below 0, and it is cut off
 //! at 0, so the result is exactly 0 or x from there: also at -inf, where PyTorch has NaN. The error is absolute in
-//! Phi (1.8e-7): far out on the negative side few digits are right, as with 0.5 x (1 + erf(x / sqrt 2)).
+//! Phi (1.9e-7): far out on the negative side few digits are right, as with 0.5 x (1 + erf(x / sqrt 2)).
 //!
 //! gelu_tanh(x) = x / (1 + exp(-v)), v = sqrt(8 / pi) (x + 0.044715 x^3), see `sigmoid`.
 
