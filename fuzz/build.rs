@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-env-changed={name}");
         env::var(name).map_or(Ok(default), |v| v.parse())
     };
-    let (seed, n) = (number(program::SEED, 0)?, number(program::COUNT, 100)?);
+    let (seed, n) = (number(program::SEED, 0)?, number(program::COUNT, 250)?);
     fs::write(
         Path::new(&env::var("OUT_DIR")?).join("programs.rs"),
         program::text(seed, n),

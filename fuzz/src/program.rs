@@ -13,7 +13,7 @@ use tensorplay_graph::op::options::{Form as OptionsForm, Initial, OptionsRow};
 use tensorplay_graph::op::row::{ParamKind, Results};
 use tensorplay_graph::{Host, Op, Scalar};
 
-/// The variable with the number of functions; 100 without it.
+/// The variable with the number of functions; 250 without it.
 pub const COUNT: &str = "TENSORPLAY_FUZZ_PROGRAMS";
 /// The variable with the first seed; 0 without it.
 pub const SEED: &str = "TENSORPLAY_FUZZ_SEED";
