@@ -1,4 +1,4 @@
-//! Bugs that a test found, each with its smallest program.
+//! Bugs that a test found, each with its smallest program, and values of operations.
 
 use tensorplay::{Result, compile, compiler, explain, prelude::*};
 
@@ -767,4 +767,17 @@ fn results_do_not_follow_a_variable() {
     for (k, t) in [a, b, c, d, e, g, h, i].iter().enumerate() {
         assert_eq!(t.to_vec::<f32>(), [0.0, 1.0, 2.0], "{k}");
     }
+}
+
+#[test]
+fn l1_loss_is_the_mean_distance() {
+    #[compile]
+    fn f(x: &Tensor, target: &Tensor) -> Tensor {
+        x.l1_loss(target)
+    }
+    let x = Tensor::from_slice(&[1.0f32, -2.0, 3.5], 3);
+    let target = Tensor::from_slice(&[0.0f32, 1.0, -1.0], 3);
+    let right = ((1.0 + 3.0 + 4.5) / 3.0) as f32;
+    assert_eq!(f(&x, &target).item::<f32>(), right);
+    assert_eq!(compiler::disable_capture(|| f(&x, &target)).item::<f32>(), right);
 }
