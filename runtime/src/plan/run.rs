@@ -59,27 +59,20 @@ impl Plan {
                 }
             });
         }
+        let memory = Memory {
+            plan: self,
+            inputs,
+            held: &held,
+            fresh: &fresh,
+            bases: &bases,
+        };
         let key = reserve(self.draws);
         // a panic leaves only this call's own memory half-written, and that is dropped
         let run = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
             for step in &self.steps {
                 // SAFETY: every base is the memory that the plan was bound to: inputs of the same shape, strides and dtype,
                 // held for the call; constants; buffers of the sizes that binding computed.
-                unsafe {
-                    match step {
-                        Step::Region(r) => {
-                            let call = Memory {
-                                plan: self,
-                                inputs,
-                                held: &held,
-                                fresh: &fresh,
-                                bases: &bases,
-                            };
-                            r.run(|p| call.tensor(p), |r| call.at(r), scalars)?;
-                        }
-                        step => self.step(step, &bases, scalars, key)?,
-                    }
-                }
+                unsafe { step_of(step, &memory, scalars, key)? }
             }
             Ok(())
         }));
@@ -94,103 +87,85 @@ impl Plan {
                 results.push(t.clone());
                 continue;
             }
-            let storage = match fresh.iter().find(|(base, _)| *base == place.base) {
-                Some((_, storage)) => storage.clone(),
-                None if (place.base as usize) < self.inputs => {
-                    let i = place.base as usize;
-                    let l = &place.layout;
-                    let offset = inputs[i].layout().offset() + l.offset();
-                    let layout = Layout::new(l.shape().into(), l.strides().into(), offset)?;
-                    results.push(Tensor::from_parts(held[i].storage().clone(), layout, place.dtype));
-                    continue;
-                }
-                None => {
-                    let c = &self.constants[place.base as usize - self.inputs];
-                    results.push(c.with_layout(place.layout.clone()));
-                    continue;
-                }
-            };
-            results.push(Tensor::from_parts(storage, place.layout.clone(), place.dtype));
+            results.push(memory.tensor(place)?);
         }
         Ok(results)
     }
+}
 
-    /// # Safety
-    /// `bases` are the memory that the plan was bound to.
-    unsafe fn step(
-        &self,
-        step: &Step,
-        bases: &Bases,
-        scalars: &[Host],
-        key: Option<crate::random::RandomKey>,
-    ) -> Result<()> {
-        match step {
-            // SAFETY: the caller's contract.
-            Step::Kernel(k) => unsafe { kernel(k, bases, scalars) },
-            Step::Matmul(m) => {
-                let at = |r: super::Ref| bases[r.base as usize].wrapping_add(r.offset);
-                let shape = gemm::Shape {
-                    m: m.m,
-                    n: m.n,
-                    k: m.k,
-                    a: m.a_strides,
-                    b: m.b_strides,
-                    out: m.out_strides,
-                };
-                let offsets = |i: usize| m.batch[i].map(|at| at as isize);
-                // SAFETY: binding derived sizes, strides and batch offsets from layouts inside these bases.
-                unsafe {
-                    gemm::batched(
-                        m.dtype,
-                        shape,
-                        at(m.a),
-                        at(m.b),
-                        at(m.out),
-                        m.batch.len(),
-                        offsets,
-                    )
-                };
-                Ok(())
-            }
-            Step::Copy(c) => {
-                let at = |r: super::Ref| bases[r.base as usize].wrapping_add(r.offset);
-                // SAFETY: both layouts lie inside their bases, which differ.
-                unsafe {
-                    strided_copy(
-                        c.size,
-                        &c.shape,
-                        at(c.src),
-                        &c.src_strides,
-                        at(c.dst),
-                        &c.dst_strides,
-                    )
-                };
-                Ok(())
-            }
-            Step::Region(_) => Ok(()),
-            // SAFETY: the caller's contract.
-            Step::Op(o) => unsafe { o.run(|r| bases[r.base as usize].wrapping_add(r.offset)) },
-            Step::Draw(d) => {
-                let Some(key) = key else { return Ok(()) };
-                let key = key.nth(d.number);
-                let t = match d.op {
-                    Op::Randn => create::randn(&d.shape, d.dtype, key)?,
-                    _ => create::rand(&d.shape, d.dtype, key)?,
-                };
-                let bytes = t.elem_count() * d.dtype.size();
-                // SAFETY: the buffer was bound to this shape and dtype; the tensor is row-major.
-                unsafe {
-                    t.value()
-                        .data_ptr()
-                        .copy_to_nonoverlapping(bases[d.base as usize], bytes)
-                };
-                Ok(())
-            }
+/// # Safety
+/// `memory` is that which the step's plan was bound to.
+unsafe fn step_of(
+    step: &Step,
+    memory: &Memory<'_>,
+    scalars: &[Host],
+    key: Option<crate::random::RandomKey>,
+) -> Result<()> {
+    match step {
+        // SAFETY: the caller's contract.
+        Step::Kernel(k) => unsafe { kernel(k, memory.bases, scalars) },
+        Step::Matmul(m) => {
+            let shape = gemm::Shape {
+                m: m.m,
+                n: m.n,
+                k: m.k,
+                a: m.a_strides,
+                b: m.b_strides,
+                out: m.out_strides,
+            };
+            let offsets = |i: usize| m.batch[i].map(|at| at as isize);
+            // SAFETY: binding derived sizes, strides and batch offsets from layouts inside these bases.
+            unsafe {
+                gemm::batched(
+                    m.dtype,
+                    shape,
+                    memory.at(m.a),
+                    memory.at(m.b),
+                    memory.at(m.out),
+                    m.batch.len(),
+                    offsets,
+                )
+            };
+            Ok(())
+        }
+        Step::Copy(c) => {
+            // SAFETY: both layouts lie inside their bases, which differ.
+            unsafe {
+                strided_copy(
+                    c.size,
+                    &c.shape,
+                    memory.at(c.src),
+                    &c.src_strides,
+                    memory.at(c.dst),
+                    &c.dst_strides,
+                )
+            };
+            Ok(())
+        }
+        // SAFETY: the caller's contract.
+        Step::Region(r) => unsafe { r.run(|p| memory.tensor(p), |r| memory.at(r), scalars) },
+        // SAFETY: the caller's contract.
+        Step::Op(o) => unsafe { o.run(|r| memory.at(r)) },
+        Step::Draw(d) => {
+            let Some(key) = key else { return Ok(()) };
+            let key = key.nth(d.number);
+            let t = match d.op {
+                Op::Randn => create::randn(&d.shape, d.dtype, key)?,
+                _ => create::rand(&d.shape, d.dtype, key)?,
+            };
+            let bytes = t.elem_count() * d.dtype.size();
+            // SAFETY: the buffer was bound to this shape and dtype; the tensor is row-major.
+            unsafe {
+                t.value()
+                    .data_ptr()
+                    .copy_to_nonoverlapping(memory.bases[d.base as usize], bytes)
+            };
+            Ok(())
         }
     }
 }
 
-/// The memory of a call, from which regions take their tensors.
+/// The memory of a call.
 struct Memory<'a> {
     plan: &'a Plan,
     inputs: &'a [&'a Tensor],
