@@ -156,7 +156,7 @@ impl Node {
         }
     }
 
-    /// The operation's name as ops.md writes it; `input` for a parameter.
+    /// The operation's name as the method is called; `input` for a parameter.
     pub fn op_name(&self) -> &'static str {
         self.op().map_or("input", Op::name)
     }

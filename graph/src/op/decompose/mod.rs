@@ -1,7 +1,8 @@
 //! Composite operations, expanded into other rows. Each rule states its equation.
 //!
-//! A rule adds no casts: a fused group computes f16 and bf16 wholly in f32, and a group that is split
-//! keeps its intermediates in f32.
+//! A rule rounds nothing to a half type: a fused group computes f16 and bf16 wholly in f32, and a group that is split
+//! keeps its intermediates in f32. Quotients and roots of a row are computed in f64, and `as_dtype` brings them to
+//! the compute type of the elements.
 
 use crate::error::{Code, OpError, OpErrorKind};
 use crate::host::{HostBinary, HostType, HostUnary};
@@ -234,26 +235,27 @@ fn finite_or_zero(b: &mut Builder, v: Value) -> Rule {
     b.call(Op::WhereCond, vec![finite.into(), v.into(), Arg::float(0.0)])
 }
 
-/// `m = max(x); softmax(x) = e^(x - m) * (1 / sum(e^(x - m)))`.
-pub fn softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
+/// `d = x - max(x)`, `e^d` and `sum(e^d)` along a dim.
+fn exponentials(b: &mut Builder, args: &[Arg]) -> Result<[Value; 3], OpError> {
     let x = float(b, tensor(args, 0))?;
     let dims = Arg::List(vec![args[1].clone()]);
     let m = b.call(Op::RowMax, vec![x.into(), dims.clone()])?;
     let d = b.call(Op::Sub, vec![x.into(), m.into()])?;
     let e = b.call(Op::Exp, vec![d.into()])?;
     let s = b.call(Op::SumKeepdim, vec![e.into(), dims])?;
+    Ok([d, e, s])
+}
+
+/// `m = max(x); softmax(x) = e^(x - m) * (1 / sum(e^(x - m)))`.
+pub fn softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
+    let [_, e, s] = exponentials(b, args)?;
     let r = b.call(Op::Reciprocal, vec![s.into()])?;
     b.call(Op::Mul, vec![e.into(), r.into()])
 }
 
 /// `m = max(x); log_softmax(x) = (x - m) - ln(sum(e^(x - m)))`.
 pub fn log_softmax(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
-    let x = float(b, tensor(args, 0))?;
-    let dims = Arg::List(vec![args[1].clone()]);
-    let m = b.call(Op::RowMax, vec![x.into(), dims.clone()])?;
-    let d = b.call(Op::Sub, vec![x.into(), m.into()])?;
-    let e = b.call(Op::Exp, vec![d.into()])?;
-    let s = b.call(Op::SumKeepdim, vec![e.into(), dims])?;
+    let [d, _, s] = exponentials(b, args)?;
     let l = b.call(Op::Log, vec![s.into()])?;
     b.call(Op::Sub, vec![d.into(), l.into()])
 }

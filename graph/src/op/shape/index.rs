@@ -25,19 +25,23 @@ fn scalar_index(c: &Call<'_>, x: &[Dim]) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Axis `dim` is replaced by the axis of the indices.
-pub fn index_select(c: &Call<'_>) -> Rule {
-    if let Some(i) = c.shape(1)
-        && i.len() > 1
-    {
-        return Err(c
+/// The indices have one axis; `other` is the operation for more.
+fn one_axis(c: &Call<'_>, other: &str) -> Result<(), OpError> {
+    match c.shape(1) {
+        Some(i) if i.len() > 1 => Err(c
             .error(
                 Code::RANK,
                 format!("`idx` is {}, expected one axis", c.show(&Some(i))),
             )
-            .help("flatten_all() the indices, or use gather(..)")
-            .at([1]));
+            .help(format!("flatten_all() the indices, or use {other}"))
+            .at([1])),
+        _ => Ok(()),
     }
+}
+
+/// Axis `dim` is replaced by the axis of the indices.
+pub fn index_select(c: &Call<'_>) -> Rule {
+    one_axis(c, "gather(..)")?;
     let Some(mut out) = c.shape(0) else {
         return Ok(vec![None]);
     };
@@ -126,17 +130,7 @@ pub fn scatter(c: &Call<'_>) -> Rule {
 /// The first operand's shape; `src` is like it but for axis `dim`, which the indices count.
 pub fn index_add(c: &Call<'_>) -> Rule {
     let x = c.shape(0);
-    if let Some(i) = c.shape(1)
-        && i.len() > 1
-    {
-        return Err(c
-            .error(
-                Code::RANK,
-                format!("`idx` is {}, expected one axis", c.show(&Some(i))),
-            )
-            .help("flatten_all() the indices, or use scatter_add(..)")
-            .at([1]));
-    }
+    one_axis(c, "scatter_add(..)")?;
     let (Some(s), Some(src)) = (&x, c.shape(2)) else {
         return Ok(vec![x]);
     };
@@ -234,12 +228,7 @@ pub fn embedding(c: &Call<'_>) -> Rule {
 
 /// A new last axis of `classes`.
 pub fn one_hot(c: &Call<'_>) -> Rule {
-    if let Some(n) = c.int(1).filter(|&n| n < 1) {
-        return Err(c
-            .error(Code::VALUE, format!("the number of classes is {n}"))
-            .help("write 1 or more")
-            .at([1]));
-    }
+    c.at_least(1, 1, "the number of classes")?;
     let Some(mut out) = c.shape(0) else {
         return Ok(vec![None]);
     };
@@ -249,12 +238,7 @@ pub fn one_hot(c: &Call<'_>) -> Rule {
 
 /// Axis `dim` has `k` elements, in both results.
 pub fn topk(c: &Call<'_>) -> Rule {
-    if let Some(k) = c.int(1).filter(|&k| k < 0) {
-        return Err(c
-            .error(Code::VALUE, format!("k is {k}"))
-            .help("write 0 or more")
-            .at([1]));
-    }
+    c.at_least(1, 0, "k")?;
     let Some(mut out) = c.shape(0) else {
         return Ok(vec![None; 2]);
     };

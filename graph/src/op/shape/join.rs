@@ -135,12 +135,7 @@ fn pieces(c: &Call<'_>, cut: impl Fn(usize) -> (usize, usize)) -> Rule {
 /// Up to `n` equal pieces, `n` of them for an empty axis; none known while the size is not.
 pub fn chunk(c: &Call<'_>) -> Rule {
     let Some(n) = c.int(1) else { return Ok(Vec::new()) };
-    if n < 1 {
-        return Err(c
-            .error(Code::VALUE, format!("the number of pieces is {n}"))
-            .help("write 1 or more")
-            .at([1]));
-    }
+    c.at_least(1, 1, "the number of pieces")?;
     let n = n as usize;
     pieces(c, |size| match size.div_ceil(n) {
         0 => (n, 0),
@@ -151,12 +146,7 @@ pub fn chunk(c: &Call<'_>) -> Rule {
 /// Pieces of a size; none known while the axis is not.
 pub fn split(c: &Call<'_>) -> Rule {
     let Some(n) = c.int(1) else { return Ok(Vec::new()) };
-    if n < 1 {
-        return Err(c
-            .error(Code::VALUE, format!("the size of a piece is {n}"))
-            .help("write 1 or more")
-            .at([1]));
-    }
+    c.at_least(1, 1, "the size of a piece")?;
     let n = n as usize;
     pieces(c, |size| (size.div_ceil(n).max(1), n))
 }

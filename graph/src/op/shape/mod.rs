@@ -68,6 +68,28 @@ impl Call<'_> {
         }
     }
 
+    /// Checks that integer argument `i`, which is `what`, is `lowest` or more as far as it is known.
+    fn at_least(&self, i: usize, lowest: i64, what: &str) -> Result<(), OpError> {
+        self.none_below(self.int(i), i, lowest, what)
+    }
+
+    /// Checks that no number of argument `i` is below `lowest`.
+    fn none_below(
+        &self,
+        numbers: impl IntoIterator<Item = i64>,
+        i: usize,
+        lowest: i64,
+        what: &str,
+    ) -> Result<(), OpError> {
+        match numbers.into_iter().find(|&n| n < lowest) {
+            Some(n) => Err(self
+                .error(Code::VALUE, format!("{what} is {n}"))
+                .help(format!("write {lowest} or more"))
+                .at([i])),
+            None => Ok(()),
+        }
+    }
+
     /// Whether argument `i` stands for the sizes of a tensor of unknown rank.
     fn unknown_sizes(&self, i: usize) -> bool {
         matches!(self.args.get(i), Some(ArgType::Tensor(t)) if t.shape.is_none())

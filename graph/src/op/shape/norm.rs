@@ -102,12 +102,7 @@ pub fn running(c: &Call<'_>) -> Rule {
 /// The groups divide the channels; weights match the channels, axis 1.
 pub fn group_norm(c: &Call<'_>) -> Rule {
     let shape = c.shape(0);
-    if let Some(n) = c.int(1).filter(|&n| n < 1) {
-        return Err(c
-            .error(Code::VALUE, format!("the number of groups is {n}"))
-            .help("write 1 or more")
-            .at([1]));
-    }
+    c.at_least(1, 1, "the number of groups")?;
     let Some(s) = &shape else { return Ok(vec![shape]) };
     if s.len() < 2 {
         return Err(super::window::too_few_axes(c, s, 2));

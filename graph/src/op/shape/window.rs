@@ -25,13 +25,7 @@ impl Call<'_> {
 
     /// Checks that a setting's numbers are at least `lowest`.
     fn check_setting(&self, i: usize, name: &str, lowest: i64) -> Result<(), OpError> {
-        match self.setting(i, name).into_iter().flatten().find(|&n| n < lowest) {
-            Some(n) => Err(self
-                .error(Code::VALUE, format!("{name} is {n}"))
-                .help(format!("write {lowest} or more"))
-                .at([i])),
-            None => Ok(()),
-        }
+        self.none_below(self.setting(i, name).into_iter().flatten(), i, lowest, name)
     }
 
     /// The size of an axis after windows were laid over it: `(n + 2 padding - dilation (kernel - 1) - 1) / stride + 1`.
@@ -100,11 +94,11 @@ fn channels(c: &Call<'_>, x: &[Dim], w: &[Dim], transposed: bool) -> Result<Dim,
     };
     if c.differs(x[1], inputs) {
         let message = format!(
-            "x {} has {} channels, the weight {} with {} groups takes {}",
+            "x {} has {} channels, the weight {} with {} takes {}",
             c.show(&Some(x.to_vec())),
             c.show_dim(x[1]),
             c.show(&Some(w.to_vec())),
-            groups.unwrap_or(1),
+            plural(groups.map_or(1, |g| g.max(0) as usize), "group"),
             c.show_dim(inputs)
         );
         let help = if transposed {
