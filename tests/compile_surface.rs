@@ -1,4 +1,4 @@
-//! The surface as ops.md writes it: operators without annotations, and every operation by its public name.
+//! The surface as users write it: operators without annotations, and every operation by its public name.
 #![deny(warnings)]
 
 use tensorplay::{Result, compile, compiler, explain, prelude::*};

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::Walk;
+use super::{Walk, options};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces, Place};
 use crate::location::{text, tokens};
@@ -104,6 +104,7 @@ impl Walk {
             Expr::Continue(c) => self.skip(e, c.continue_token.to_token_stream(), "`continue`"),
             Expr::Range(_) => self.skip(e, e.to_token_stream(), "a range"),
             Expr::Struct(s) if self.is_variant(&s.path) => self.variant_struct(s),
+            Expr::Struct(s) if options::named(&s.path).is_some() => self.literal_options(s),
             Expr::Struct(s) => self.skip(e, s.path.to_token_stream(), "a struct literal"),
             Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
             other => self.skip(e, other.to_token_stream(), "this expression"),
@@ -338,10 +339,10 @@ impl Walk {
 fn instead(e: &Expr) -> &'static str {
     match e {
         Expr::If(_) | Expr::Match(_) => {
-            "use `where_cond(..)` for a choice of values, or put the branch outside of the function; branches are captured in a later version"
+            "use `where_cond(..)` for a choice of values, `tensorplay::cond(..)` for a branch on data, or put the branch outside of the function"
         }
         Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Break(_) | Expr::Continue(_) => {
-            "write the steps out, or put the loop outside of the function; loops are captured in a later version"
+            "write the steps out, use `tensorplay::while_loop(..)` for a loop on data, or put the loop outside of the function"
         }
         Expr::Closure(_) => "write its operations out where it is called",
         Expr::Reference(_) => "assign a new value, as in `y = y.exp()`",

@@ -22,7 +22,25 @@ fn enumeration(path: &Path) -> Option<(&'static OptionsRow, &'static [Variant])>
     }
 }
 
+/// The options type that the last segment of a path names.
+pub(super) fn named(path: &Path) -> Option<&'static OptionsRow> {
+    OptionsRow::from_name(&path.segments.last()?.ident.to_string())
+}
+
 impl Walk {
+    /// `Conv2dOptions { .. }`, whose fields are private.
+    pub(super) fn literal_options(&mut self, s: &ExprStruct) -> Kind {
+        let Some(options) = named(&s.path) else {
+            return Kind::Unknown;
+        };
+        let message = format!("`{}` is made by its constructor and setters", options.name);
+        self.fail(Diagnostic::new(code::STATEMENT, &s.path, message).help(format!(
+            "write {}, then setters such as .{}(2)",
+            example(options),
+            setter(options)
+        )))
+    }
+
     /// The list of an options argument.
     pub(super) fn options_argument(
         &mut self,
@@ -212,6 +230,11 @@ fn written(options: &OptionsRow, v: &Variant) -> String {
         Some((None, ty)) => format!("{}::{}({})", options.name, v.name, value(ty)),
         Some((Some(field), ty)) => format!("{}::{} {{ {field}: {} }}", options.name, v.name, value(ty)),
     }
+}
+
+/// The first setter.
+fn setter(options: &OptionsRow) -> &'static str {
+    options.setters().next().map_or("stride", |(_, f)| f.name)
 }
 
 /// How such options are written.

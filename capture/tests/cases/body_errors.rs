@@ -258,3 +258,8 @@ fn control(x: &Tensor) -> Tensor {
     let i = cond(&p, || { let mut n = 1.0; let y = cond(&p, || { seen = x.clone(); x * n }, || x.exp()); n = 2.0; y * n }, || x.clone());
     cond(&x.gt(0.0), || x.clone(), || x.exp())
 }
+
+#[compile]
+fn literal_options(x: &Tensor) -> Tensor {
+    x.max_pool2d(PoolOptions { stride: [2, 2], ..Default::default() })
+}

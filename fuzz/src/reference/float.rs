@@ -18,7 +18,7 @@ pub fn unary(op: Op, d: DType, x: Cell) -> Cell {
     let u = if big { 16.0 } else { 8.0 };
     let own = |f: f64| if x.v.is_finite() { f * ulp(c, x.v) } else { 0.0 };
     let f = |ulps: f64, extra: f64, f: &dyn Fn(f64) -> f64| lift(d, &[x], ulps, extra, |a| f(a[0]));
-    // x * 0 at -inf: PyTorch says NaN for some, ops.md 0 for gelu
+    // x * 0 at -inf: PyTorch says NaN for some, tensorplay 0 for gelu
     let tail = matches!(
         op,
         Op::Silu | Op::Mish | Op::Gelu | Op::GeluTanh | Op::Hardswish | Op::Softsign | Op::Selu

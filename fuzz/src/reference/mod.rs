@@ -1,9 +1,9 @@
 //! The reference interpreter: naive loops over row-major elements, with its own typing, broadcasting and kernels.
 //!
 //! Problem: the product must be held against something that shares none of its code.
-//! Method: [`eval`] takes a call and its operands, checks them against ops.md, and computes element by element in
+//! Method: [`eval`] takes a call and its operands, checks them against the rules of the op table, and computes element by element in
 //! f64, i64 and bool; [`cell::Cell`] carries what a right implementation may deviate.
-//! Invariant: it refuses what ops.md refuses ([`Stop::Refused`]), and knows errors in the data ([`Stop::Data`]).
+//! Invariant: it refuses what the rules refuse ([`Stop::Refused`]), and knows errors in the data ([`Stop::Data`]).
 
 mod arrange;
 mod attention;
