@@ -3,15 +3,16 @@
 use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::parameter::{Param, ParamKind, Read};
+use crate::paths::trace;
 use crate::returns::{ReturnTree, Returns};
 use crate::spec::Spec;
-use crate::walk::{Walk, Walked};
+use crate::walk::Walk;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use std::rc::Rc;
 use syn::{
-    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, Receiver, ReceiverKind, ReturnType, Safety,
-    Signature, parse_quote,
+    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, PatType, Receiver, ReceiverKind, ReturnType,
+    Safety, Signature, parse_quote,
 };
 use tensorplay_graph::{DType, GraphModule};
 
@@ -20,8 +21,8 @@ use tensorplay_graph::{DType, GraphModule};
 pub struct Captured {
     /// The function, without `#[spec]` attributes.
     pub item: ItemFn,
-    /// Its graph.
-    pub module: GraphModule,
+    /// Its graphs, one a path, in source order.
+    pub paths: Vec<GraphModule>,
     /// Its parameters, without the receiver. Tensors and numbers are numbered apart, each in this order.
     pub params: Vec<Param>,
     /// Consts and fields that the graph reads; their numbers follow those of the parameters.
@@ -34,8 +35,8 @@ pub struct Captured {
     pub method: bool,
     /// The attribute's arguments.
     pub options: Options,
-    /// The tokens behind each of the module's locations.
-    pub spans: Vec<TokenStream>,
+    /// The tokens behind each path's locations.
+    pub spans: Vec<Vec<TokenStream>>,
 }
 
 /// A function that was not captured. No diagnostics means that the item is to be emitted as it is
@@ -70,7 +71,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
     match result {
         Some(c) if diagnostics.is_empty() => {
             let Parts {
-                module,
+                paths,
                 params,
                 reads,
                 returns,
@@ -79,7 +80,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
             let method = is_method(&function);
             Ok(Captured {
                 item: function,
-                module,
+                paths,
                 params,
                 reads,
                 returns: returns.tree,
@@ -107,11 +108,19 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
 }
 
 struct Parts {
-    module: GraphModule,
+    paths: Vec<GraphModule>,
     params: Vec<Param>,
     reads: Vec<Read>,
     returns: Returns,
-    spans: Vec<TokenStream>,
+    spans: Vec<Vec<TokenStream>>,
+}
+
+/// What a walk binds before the body, in the order of the signature.
+enum Bound<'a> {
+    Receiver,
+    /// A parameter whose type was reported.
+    Unknown(&'a Pat),
+    Param(Param, &'a PatType, Option<Spec>),
 }
 
 fn not_a_function(item: TokenStream) -> Failure {
@@ -317,18 +326,13 @@ fn capture(
         }
     };
     let name = options.name.clone().unwrap_or_else(|| sig.ident.to_string());
-    let mut walk = Walk::new(name, errors.clone());
-    let head = sig.fn_token;
-    let ident = &sig.ident;
-    walk.place_function(ident.span(), quote!(#head #ident));
-
-    let mut params = Vec::new();
+    let mut bound = Vec::new();
     let mut used = vec![false; options.specs.len()];
     for (input, own) in sig.inputs.iter().zip(own_specs) {
         let typed = match input {
             FnArg::Receiver(r) => {
                 check_receiver(r, errors);
-                walk.bind_self();
+                bound.push(Bound::Receiver);
                 continue;
             }
             FnArg::Typed(t) => t,
@@ -343,7 +347,7 @@ fn capture(
                 if !generic(&typed.ty) {
                     errors.push(d);
                 }
-                walk.unknown_pattern(&typed.pat);
+                bound.push(Bound::Unknown(&typed.pat));
                 continue;
             }
         };
@@ -371,8 +375,7 @@ fn capture(
         if let Some(spec) = &spec {
             check_dtype(spec, options.dtypes.as_deref(), errors);
         }
-        walk.bind_param(&param, typed, spec.as_ref());
-        params.push(param);
+        bound.push(Bound::Param(param, typed, spec));
     }
     let mut return_specs = Vec::new();
     for (i, named) in options.specs.iter().enumerate() {
@@ -410,13 +413,30 @@ fn capture(
             );
         }
     }
-    let Walked { module, reads, spans } = walk.function(&f.block, returns.as_ref(), &return_specs)?;
+    let (head, ident) = (sig.fn_token, &sig.ident);
+    let traced = trace(ident, errors, |script, reads| {
+        let mut walk = Walk::new(name.clone(), errors.clone(), script, reads);
+        walk.place_function(ident.span(), quote!(#head #ident));
+        for b in &bound {
+            match b {
+                Bound::Receiver => walk.bind_self(),
+                Bound::Unknown(pat) => walk.unknown_pattern(pat),
+                Bound::Param(param, written, spec) => walk.bind_param(param, written, spec.as_ref()),
+            }
+        }
+        walk.bind_reads();
+        walk.function(&f.block, returns.as_ref(), &return_specs)
+    })?;
+    let params = bound.into_iter().filter_map(|b| match b {
+        Bound::Param(param, ..) => Some(param),
+        _ => None,
+    });
     Some(Parts {
-        module,
-        params,
-        reads,
+        paths: traced.modules,
+        params: params.collect(),
+        reads: traced.reads.into_list(),
         returns: returns?,
-        spans,
+        spans: traced.spans,
     })
 }
 

@@ -1,6 +1,6 @@
 //! `Diagnostic`: an error on the user's tokens; `Diagnostics`: the context that collects all of a function.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -73,6 +73,10 @@ pub mod code {
         HOST = 58;
         /// host arithmetic that always fails
         HOST_FAILS = 59;
+        /// a branch or loop on tensor data
+        DATA_DEPENDENT = 60;
+        /// too many paths, or too many steps of a loop
+        PATHS = 61;
         /// a function named like a macro of the standard library
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
@@ -125,6 +129,15 @@ impl Diagnostic {
         self
     }
 
+    /// Whether both say the same of the same tokens.
+    fn is(&self, other: &Diagnostic) -> bool {
+        let at = |d: &Diagnostic| {
+            let place = |t: TokenTree| format!("{:?}", t.span());
+            d.tokens.clone().into_iter().next().map(place)
+        };
+        self.message == other.message && at(self) == at(other)
+    }
+
     /// A broken rule of an operation, on `tokens`.
     pub fn from_op(error: &OpError, tokens: TokenStream) -> Diagnostic {
         Diagnostic::new(error.code, tokens, format!("{}: {}", error.op, error.message))
@@ -155,8 +168,12 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
+    /// Adds an error; one that is there already, from another path through the same tokens, is the same error.
     pub fn push(&self, d: Diagnostic) {
-        self.list.borrow_mut().push(d);
+        let mut list = self.list.borrow_mut();
+        if !list.iter().any(|other| other.is(&d)) {
+            list.push(d);
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -19,6 +19,8 @@ pub enum Kind {
     Pieces(Pieces),
     /// The settings of an operation, as the list that its row describes.
     Options(&'static OptionsRow, Vec<Arg>),
+    /// An `Option` parameter or field: whether it is there, and what it holds if so.
+    Maybe(Expr, Box<Kind>),
     /// `Some(..)`.
     Some(Box<Kind>),
     /// `None`.
@@ -67,7 +69,7 @@ impl Kind {
             Kind::List(_) => "a tuple or array",
             Kind::Pieces(_) => "a list of tensors",
             Kind::Options(..) => "the options of an operation",
-            Kind::Some(_) | Kind::None => "an `Option`",
+            Kind::Maybe(..) | Kind::Some(_) | Kind::None => "an `Option`",
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",
             Kind::Unknown => "unknown",

@@ -14,6 +14,7 @@ mod kind;
 mod location;
 mod nearest;
 mod parameter;
+mod paths;
 mod returns;
 mod scope;
 mod spec;

@@ -219,6 +219,9 @@ pub struct Graph {
     pub inputs: Vec<NodeId>,
     /// The results in order.
     pub outputs: Vec<Value>,
+    /// What holds where this path is taken, in the order in which the program asks. A later condition may read a
+    /// value that exists only where the earlier ones hold.
+    pub guards: Vec<Expr>,
 }
 
 impl Graph {

@@ -20,7 +20,7 @@ pub use dtype::DType;
 pub use error::{Code, OpError, OpErrorKind};
 pub use graph::{Arg, Graph, GraphModule, Location, Node, NodeId, NodeKind, RegionCall, ScalarInput, Value};
 pub use host::{Env, Expr, Host, HostBinary, HostError, HostType, HostUnary};
-pub use interpreter::{EvalArg, EvalError, Interpreter, Meta, TypeError, TypeInterpreter};
+pub use interpreter::{Demand, EvalArg, EvalError, Interpreter, Meta, TypeError, TypeInterpreter};
 pub use op::Op;
 pub use scalar::Scalar;
 pub use text::ParseError;

@@ -78,6 +78,8 @@ pub trait Transformer {
             .map(|&i| map.get(i.into()).node)
             .collect();
         b.module.graph.outputs = module.graph.outputs.iter().map(|&v| map.get(v)).collect();
+        b.module.graph.guards.clone_from(&module.graph.guards);
+        map.map_guards(&mut b.module.graph);
         Ok(b.module)
     }
 }

@@ -64,6 +64,8 @@ pub enum VerifyErrorKind {
     },
     /// A call of regions that the module does not have, or with other inputs than they take.
     Region,
+    /// A guard that is not a condition.
+    Guard(String),
     /// Input nodes and `Graph::inputs` do not name each other.
     Input(u32),
     /// A symbol that the module does not declare.
@@ -126,6 +128,7 @@ impl fmt::Display for VerifyErrorKind {
                 write!(f, "{recorded} recorded, the operation has {expected}")
             }
             VerifyErrorKind::Region => f.write_str("the regions are not there, or take other inputs"),
+            VerifyErrorKind::Guard(guard) => write!(f, "the guard {guard} is not a condition"),
             VerifyErrorKind::Input(i) => write!(f, "input {i} is not the node that the graph lists for it"),
             VerifyErrorKind::Symbol(s) => write!(f, "symbol {s} is not declared"),
             VerifyErrorKind::SymbolRange(name) => write!(f, "no size fits the bounds of `{name}`"),
@@ -168,6 +171,19 @@ pub fn verify(module: &GraphModule) -> Result<(), Vec<VerifyError>> {
         let end = NodeId(module.graph.nodes.len() as u32);
         if let Err(kind) = check_value(module, v, end) {
             errors.push(VerifyError { node: None, kind });
+        }
+    }
+    for guard in &module.graph.guards {
+        let end = NodeId(module.graph.nodes.len() as u32);
+        let mut push = |kind| errors.push(VerifyError { node: None, kind });
+        guard.values(&mut |v| {
+            if let Err(kind) = check_value(module, v, end) {
+                push(kind);
+            }
+        });
+        check_params(module, &Arg::Host(guard.clone()), &mut push);
+        if guard.host_type() != HostType::Bool {
+            push(VerifyErrorKind::Guard(guard.to_string()));
         }
     }
     for region in &module.regions {

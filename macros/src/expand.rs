@@ -38,7 +38,7 @@ fn expand(c: Captured) -> TokenStream {
     if let Some(dtypes) = &c.options.dtypes {
         options.dtypes.clone_from(dtypes);
     }
-    let compiled = match tensorplay_stax::compile(&c.module, &options) {
+    let compiled = match tensorplay_stax::compile(&c.paths, &options) {
         Ok(compiled) => compiled,
         Err(e) => return internal(&c.item, &e),
     };

@@ -8,7 +8,7 @@ use crate::plan::bind::{Kernels, Meta, bind};
 use crate::{DType, Tensor};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tensorplay_graph::{Arg, Builder, Op};
-use tensorplay_stax::blob::Blob;
+use tensorplay_stax::blob::Paths;
 
 /// Runs once a process, in the thread that makes the first tensor.
 #[cold]
@@ -29,11 +29,13 @@ fn small_graph() -> Option<()> {
     let y = b.call(Op::Linear, inputs.map(Arg::Value).to_vec()).ok()?;
     let y = b.call(Op::Gelu, vec![y.into()]).ok()?;
     b.module.graph.outputs.push(y);
-    let blob = Blob::decode(&tensorplay_stax::analyse(&b.module).ok()?.encode()).ok()?;
+    let paths = Paths(vec![tensorplay_stax::analyse(&b.module).ok()?]);
+    let paths = Paths::decode(&paths.encode()).ok()?;
+    let blob = paths.0.first()?;
     let x = Tensor::try_zeros((64, 128), DType::F32).ok()?;
     let w = Tensor::try_zeros((128, 128), DType::F32).ok()?;
     let bias = Tensor::try_zeros(128, DType::F32).ok()?;
     let tensors = [&x, &w, &bias];
-    let plan = bind(&blob, &[], &tensors.map(Meta::of), &[], Some(&[]), Kernels::Tile).ok()?;
+    let plan = bind(blob, &[], &tensors.map(Meta::of), &[], Some(&[]), Kernels::Tile).ok()?;
     plan.run(&tensors, &[]).ok().map(drop)
 }

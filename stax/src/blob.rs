@@ -1,6 +1,6 @@
 //! The blob: what a compiled function carries in the binary, as one byte string.
 //!
-//! It holds the graph, its schedule, and the kernel IR of every instance that was emitted, so that the
+//! It holds, for every path, the graph, its schedule, and the kernel IR of every instance that was emitted, so that the
 //! run time never schedules the same function again: unit `u` is the same group in the emitted Rust,
 //! in the tile VM and in `explain!`.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tensorplay_graph::op::row::Lowering;
 use tensorplay_graph::{DType, Graph, GraphModule, NodeId, NodeKind, Op};
 
-const MAGIC: &[u8; 4] = b"TPB\x02";
+const MAGIC: &[u8; 4] = b"TPB\x03";
 
 /// The kernels of a function for one choice of input dtypes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,7 +23,30 @@ pub struct Instance {
     pub kernels: Vec<Option<(Arc<Lowered>, u32)>>,
 }
 
-/// Everything about a compiled function but its strips.
+/// A compiled function: its paths in source order, of which a call takes the first whose guards hold.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Paths(pub Vec<Blob>);
+
+impl Paths {
+    /// The byte string. Names and places that only printing needs stay in the source graphs alone.
+    pub fn encode(mut self) -> Vec<u8> {
+        self.0.iter_mut().for_each(Blob::strip_names);
+        [MAGIC.as_slice(), &encode(&self)].concat()
+    }
+
+    /// Reads a byte string back.
+    ///
+    /// # Errors
+    /// The bytes are of another version, or damaged.
+    pub fn decode(bytes: &[u8]) -> Result<Paths, BlobError> {
+        let body = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| BlobError("unknown version".into()))?;
+        postcard::from_bytes(body).map_err(|e| BlobError(e.to_string()))
+    }
+}
+
+/// Everything about one path of a compiled function but its strips.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Blob {
     /// The captured graph, composites expanded.
@@ -106,12 +129,6 @@ impl Blob {
         }
     }
 
-    /// The byte string. Names and places that only printing needs stay in the source graph alone.
-    pub fn encode(mut self) -> Vec<u8> {
-        self.strip_names();
-        [MAGIC.as_slice(), &encode(&self)].concat()
-    }
-
     fn strip_names(&mut self) {
         fn module(m: &mut GraphModule) {
             m.locations.clear();
@@ -120,17 +137,6 @@ impl Blob {
         }
         module(&mut self.module);
         self.regions.iter_mut().for_each(Blob::strip_names);
-    }
-
-    /// Reads a byte string back.
-    ///
-    /// # Errors
-    /// The bytes are of another version, or damaged.
-    pub fn decode(bytes: &[u8]) -> Result<Blob, BlobError> {
-        let body = bytes
-            .strip_prefix(MAGIC)
-            .ok_or_else(|| BlobError("unknown version".into()))?;
-        postcard::from_bytes(body).map_err(|e| BlobError(e.to_string()))
     }
 }
 

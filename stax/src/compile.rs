@@ -1,8 +1,10 @@
-//! The build-time driver: a captured module becomes a blob and Rust strips.
+//! The build-time driver: the captured paths of a function become a blob and Rust strips.
+//!
+//! A strip is emitted once: kernels of any path, group or dtype whose programs are the same share it.
 
-use crate::blob::{Blob, Instance};
+use crate::blob::{Blob, Instance, Paths};
 use crate::emit;
-use crate::kernel::{MAX_STRIP_OPERANDS, Step};
+use crate::kernel::{MAX_STRIP_OPERANDS, Program, Step};
 use crate::lower::{Lowered, lower};
 use crate::schedule::Unit;
 use crate::typing::{Typing, input_dtypes};
@@ -64,6 +66,8 @@ impl std::error::Error for CompileError {}
 /// A composite that cannot be expanded yet.
 pub fn expand(source: &GraphModule) -> Result<GraphModule, CompileError> {
     let mut module = source.clone();
+    // guards are asked of the graph as written
+    module.graph.guards.clear();
     decompose(&mut module)?;
     PassManager::standard()
         .run(&mut module)
@@ -124,25 +128,29 @@ fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<Stri
     (!ops.is_empty()).then(|| ops.join("_"))
 }
 
-/// Compiles a captured module.
+/// Compiles the captured paths of a function.
 ///
 /// # Errors
 /// See [`CompileError`].
-pub fn compile(source: &GraphModule, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let (mut blob, source) = prepare(source)?;
-    let open = input_dtypes(&blob.module);
-    let kinds: Vec<DType> = if open.iter().all(Option::is_some) {
-        options.dtypes.iter().copied().take(1).collect()
-    } else {
-        options.dtypes.clone()
-    };
+pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compiled, CompileError> {
     let mut emitted = Emitted::default();
-    for kind in kinds {
-        let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
-        emitted.instance(&mut blob, &source, inputs);
+    let mut blobs = Vec::with_capacity(paths.len());
+    for source in paths {
+        let (mut blob, source) = prepare(source)?;
+        let open = input_dtypes(&blob.module);
+        let kinds: Vec<DType> = if open.iter().all(Option::is_some) {
+            options.dtypes.iter().copied().take(1).collect()
+        } else {
+            options.dtypes.clone()
+        };
+        for kind in kinds {
+            let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
+            emitted.instance(&mut blob, &source, inputs);
+        }
+        blobs.push(blob);
     }
     Ok(Compiled {
-        blob: blob.encode(),
+        blob: Paths(blobs).encode(),
         strips: emitted.strips,
         names: emitted.names,
     })
@@ -154,6 +162,8 @@ struct Emitted {
     strips: String,
     names: Vec<String>,
     taken: BTreeMap<String, u32>,
+    /// The first strip of each sequence of programs, which are the same but for their names.
+    same: BTreeMap<Vec<u8>, u32>,
 }
 
 impl Emitted {
@@ -202,8 +212,21 @@ impl Emitted {
         if lowered.kernel.maps().any(wide) {
             return None;
         }
-        let first = self.names.len() as u32;
         let base = lowered.kernel.name.clone();
+        let programs: Vec<Program> = lowered.kernel.maps().map(|m| m.program.nameless()).collect();
+        // the encoder fails on sequences of unknown length and on full buffers only; neither occurs here
+        let key = postcard::to_stdvec(&programs).unwrap_or_default();
+        let next = self.names.len() as u32;
+        let first = *self.same.entry(key).or_insert(next);
+        if first != next {
+            let mut names = self.names[first as usize..].iter();
+            for step in &mut lowered.kernel.steps {
+                if let (Step::Map(map), Some(name)) = (step, names.next()) {
+                    map.program.name.clone_from(name);
+                }
+            }
+            return Some((Arc::new(lowered), first));
+        }
         for step in &mut lowered.kernel.steps {
             let Step::Map(map) = step else { continue };
             let n = self.taken.entry(base.clone()).or_insert(0);

@@ -152,6 +152,18 @@ impl Program {
         self.inputs.last().is_some_and(|i| i.access == Access::Update)
     }
 
+    /// The program without names: two that differ in nothing else are one strip.
+    #[must_use]
+    pub fn nameless(&self) -> Program {
+        let mut p = self.clone();
+        p.name.clear();
+        p.inputs.iter_mut().for_each(|i| i.name.clear());
+        p.params.iter_mut().for_each(|s| s.name.clear());
+        p.insts.iter_mut().for_each(|i| i.name.clear());
+        p.outputs.iter_mut().for_each(|o| o.name.clear());
+        p
+    }
+
     /// The number of inputs, params and outputs; one that is updated counts once.
     pub fn operands(&self) -> usize {
         self.inputs.len() + self.params.len() + self.outputs.len() - usize::from(self.updates())

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tensorplay_graph::{DType, GraphModule};
-use tensorplay_stax::blob::Blob;
+use tensorplay_stax::blob::Paths;
 use tensorplay_stax::{CompileOptions, compile, emit};
 
 fn render(text: &str) -> String {
@@ -20,11 +20,11 @@ fn render(text: &str) -> String {
         Ok(module) => module,
         Err(e) => return format!("{e}\n"),
     };
-    let compiled = match compile(&module, &options) {
+    let compiled = match compile(std::slice::from_ref(&module), &options) {
         Ok(compiled) => compiled,
         Err(e) => return format!("{e}\n"),
     };
-    let blob = Blob::decode(&compiled.blob).unwrap();
+    let blob = &Paths::decode(&compiled.blob).unwrap().0[0];
     let mut out = String::new();
     for unit in &blob.schedule.units {
         let ops: Vec<&str> = unit
@@ -80,8 +80,8 @@ fn the_same_graph_gives_the_same_bytes() {
         let graph = text.split_once("---\n").map_or(&text[..], |(g, _)| g);
         if let Ok(module) = graph.trim_start_matches(|c| c != 'g').parse::<GraphModule>() {
             let (a, b) = (
-                compile(&module, &CompileOptions::default()),
-                compile(&module, &CompileOptions::default()),
+                compile(std::slice::from_ref(&module), &CompileOptions::default()),
+                compile(std::slice::from_ref(&module), &CompileOptions::default()),
             );
             if let (Ok(a), Ok(b)) = (a, b) {
                 assert_eq!((a.blob, a.strips), (b.blob, b.strips), "{}", path.display());

@@ -13,6 +13,10 @@ impl Walk {
         match p.kind {
             ParamKind::Tensor | ParamKind::Index => self.as_tensor(kind, at).map(Arg::Value),
             ParamKind::OptTensor => match kind {
+                option @ Kind::Maybe(..) => match self.present(option) {
+                    Some(inner) => self.as_tensor(inner, at).map(Arg::Value),
+                    None => Some(Arg::None),
+                },
                 Kind::None => Some(Arg::None),
                 Kind::Some(inner) => self.as_tensor(*inner, at).map(Arg::Value),
                 Kind::Unknown => None,

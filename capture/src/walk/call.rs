@@ -82,7 +82,21 @@ impl Walk {
                 _ => self.refuse_method(m, "a list of tensors"),
             },
             Kind::Options(options, list) => self.set_option(options, list, m),
-            other @ (Kind::Some(_) | Kind::None | Kind::Try(_)) => self.refuse_method(m, other.describe()),
+            option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
+            other @ Kind::Try(_) => self.refuse_method(m, other.describe()),
+        }
+    }
+
+    fn option_method(&mut self, option: Kind, m: &ExprMethodCall) -> Kind {
+        let some = match &option {
+            Kind::Maybe(tag, _) => tag.clone(),
+            other => graph::Expr::Literal(graph::Host::Bool(matches!(other, Kind::Some(_)))),
+        };
+        match (m.method.to_string().as_str(), m.args.len()) {
+            ("is_some", 0) => Kind::Host(some),
+            ("is_none", 0) => Kind::Host(graph::Expr::Unary(graph::HostUnary::Not, Box::new(some))),
+            ("as_ref" | "cloned" | "clone" | "copied" | "as_deref", 0) => option,
+            _ => self.refuse_method(m, option.describe()),
         }
     }
 

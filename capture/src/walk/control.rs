@@ -129,6 +129,7 @@ impl Walk {
         }
         let mark = self.builder.module.graph.nodes.len();
         let (region_mark, updates) = (self.builder.module.regions.len(), self.updates.len());
+        let decided = self.builder.module.graph.guards.len();
         let returned = self.returned.take();
         let parameter = self.copies(carry);
         self.scope.enter_closure();
@@ -163,6 +164,19 @@ impl Walk {
             self.fail(Diagnostic::new(code::STATEMENT, &at, message).help(help));
         }
         let cut = self.cut(mark, region_mark, outputs);
+        let mut inside = false;
+        for guard in &self.builder.module.graph.guards[decided..] {
+            guard.values(&mut |v| inside |= v.node.index() >= cut.mark);
+        }
+        if inside {
+            let message =
+                "a branch on the metadata of a value that a closure computes cannot be captured yet";
+            self.fail(
+                Diagnostic::new(code::STATEMENT, &at, message)
+                    .help("read the metadata of a value from outside of the closure"),
+            );
+            self.builder.module.graph.guards.truncate(decided);
+        }
         match (kind, fault) {
             (Some(kind), None) => Some(Body { kind, ..cut }),
             _ => None,
@@ -231,6 +245,9 @@ impl Walk {
             }
         }
         outputs.iter_mut().for_each(|v| *v = moved(*v));
+        for guard in &mut module.graph.guards {
+            guard.map_values(&mut moved);
+        }
         for id in &mut module.graph.inputs {
             *id = moved(Value::from(*id)).node;
         }

@@ -78,30 +78,19 @@ impl Walk {
                 Kind::Unknown
             }
             Expr::Macro(m) => self.refuse_macro(&m.mac),
-            Expr::If(i) => {
-                let (t, c) = (&i.if_token, &i.cond);
-                self.skip(e, quote!(#t #c), "`if`")
-            }
-            Expr::Match(m) => {
-                let (t, c) = (&m.match_token, &m.expr);
-                self.skip(e, quote!(#t #c), "`match`")
-            }
-            Expr::ForLoop(f) => {
-                let (a, b, c, d) = (&f.for_token, &f.pat, &f.in_token, &f.expr);
-                self.skip(e, quote!(#a #b #c #d), "`for`")
-            }
-            Expr::While(w) => {
-                let (t, c) = (&w.while_token, &w.cond);
-                self.skip(e, quote!(#t #c), "`while`")
-            }
+            Expr::If(i) => self.branch(i),
+            Expr::Match(m) => self.matches(m),
+            Expr::ForLoop(f) => self.for_loop(f),
+            Expr::While(w) => self.while_metadata(w),
             Expr::Loop(l) => self.skip(e, l.loop_token.to_token_stream(), "`loop`"),
             Expr::Closure(_) => self.skip(e, e.to_token_stream(), "a closure"),
             Expr::Unsafe(u) => self.skip(e, u.unsafe_token.to_token_stream(), "`unsafe`"),
             Expr::Async(a) => self.skip(e, a.async_token.to_token_stream(), "`async`"),
             Expr::Await(a) => self.skip(e, a.await_token.to_token_stream(), "`.await`"),
             Expr::Block(b) => self.skip(e, b.label.to_token_stream(), "a labelled block"),
-            Expr::Break(b) => self.skip(e, b.break_token.to_token_stream(), "`break`"),
-            Expr::Continue(c) => self.skip(e, c.continue_token.to_token_stream(), "`continue`"),
+            Expr::Break(b) if b.expr.is_none() => self.leave_loop(e, b.label.as_ref(), false),
+            Expr::Continue(c) => self.leave_loop(e, c.label.as_ref(), true),
+            Expr::Break(b) => self.skip(e, b.break_token.to_token_stream(), "`break` with a value"),
             Expr::Range(_) => self.skip(e, e.to_token_stream(), "a range"),
             Expr::Struct(s) if self.is_variant(&s.path) => self.variant_struct(s),
             Expr::Struct(s) if options::named(&s.path).is_some() => self.literal_options(s),
@@ -112,7 +101,7 @@ impl Walk {
     }
 
     /// Reports a construct that is not captured; the locals that it may change are unknown from here on.
-    fn skip(&mut self, e: &Expr, at: TokenStream, what: &str) -> Kind {
+    pub(super) fn skip(&mut self, e: &Expr, at: TokenStream, what: &str) -> Kind {
         let d = Diagnostic::new(code::STATEMENT, at, format!("{what} cannot be captured yet"));
         self.fail(d.help(instead(e)));
         self.poison(e);
@@ -338,9 +327,6 @@ impl Walk {
 /// What to write in place of a construct that is not captured.
 fn instead(e: &Expr) -> &'static str {
     match e {
-        Expr::If(_) | Expr::Match(_) => {
-            "use `where_cond(..)` for a choice of values, `tensorplay::cond(..)` for a branch on data, or put the branch outside of the function"
-        }
         Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Break(_) | Expr::Continue(_) => {
             "write the steps out, use `tensorplay::while_loop(..)` for a loop on data, or put the loop outside of the function"
         }

@@ -2,10 +2,12 @@
 //! local is.
 
 mod argument;
+mod branch;
 mod call;
 mod control;
 mod expression;
 mod host;
+mod iterate;
 mod operator;
 mod options;
 mod pattern;
@@ -14,7 +16,7 @@ mod statement;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::kind::{Kind, Place};
 use crate::location::{line, location, source_file, text};
-use crate::parameter::{Param, ParamKind, Read};
+use crate::parameter::{KnownRead, Param, ParamKind, Read, Reads};
 use crate::returns::{ReturnTree, Returns};
 use crate::scope::Scope;
 use crate::spec::Spec;
@@ -23,24 +25,29 @@ use quote::{ToTokens, quote};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{Block, Expr as Syntax, PatType};
-use tensorplay_graph::passes::decompose;
 use tensorplay_graph::{
     Arg, Builder, Code, Expr, GraphModule, HostType, Node, NodeId, NodeKind, Op, OpError, ScalarInput,
     TensorType, Value,
 };
 
-/// A function body being captured.
+/// A function body being captured along one path: where the build cannot decide a branch, `script` does.
 pub(crate) struct Walk {
     /// The graph so far.
     pub builder: Builder,
     errors: Rc<Diagnostics>,
     scope: Scope,
-    /// What else the call reads, with the text that identifies it.
-    reads: Vec<(String, Read)>,
+    /// What else the call reads.
+    reads: Reads,
+    /// The decisions to take, as far as they are given; from there on, conditions hold.
+    script: Vec<bool>,
+    /// The decisions taken, with their conditions.
+    decided: Vec<(Expr, bool)>,
     tensors: usize,
     scalars: usize,
     /// What the first `return` on the path returns.
     returned: Option<(Kind, Syntax)>,
+    /// A `break` or `continue` on its way out.
+    jump: Option<Jump>,
     /// New values of inputs.
     updates: Vec<(NodeId, Value)>,
     /// How many blocks enclose the current statement.
@@ -53,21 +60,37 @@ pub(crate) struct Walk {
 
 /// What a walk yields.
 pub(crate) struct Walked {
-    pub module: GraphModule,
-    pub reads: Vec<Read>,
+    /// The graph, unless something was reported.
+    pub module: Option<GraphModule>,
     pub spans: Vec<TokenStream>,
+    pub reads: Reads,
+    /// How many tensors and scalars the parameters are.
+    pub parameters: (usize, usize),
+    /// The decisions taken.
+    pub decisions: Vec<bool>,
+}
+
+/// A `break` or `continue`, with its label.
+#[derive(Clone, Debug)]
+struct Jump {
+    again: bool,
+    label: Option<String>,
 }
 
 impl Walk {
-    pub fn new(name: String, errors: Rc<Diagnostics>) -> Walk {
+    /// A walk that takes the decisions of `script`, after others that met `reads`.
+    pub fn new(name: String, errors: Rc<Diagnostics>, script: Vec<bool>, reads: Reads) -> Walk {
         Walk {
             builder: Builder::new(name),
             errors,
             scope: Scope::default(),
-            reads: Vec::new(),
+            reads,
+            script,
+            decided: Vec::new(),
             tensors: 0,
             scalars: 0,
             returned: None,
+            jump: None,
             updates: Vec::new(),
             depth: 0,
             nested: 0,
@@ -135,9 +158,43 @@ impl Walk {
         self.builder.location = module.locations.len() as u32 - 1;
     }
 
-    /// Walks the body; the finished module, unless its result could not be captured.
-    pub fn function(mut self, body: &Block, returns: Option<&Returns>, specs: &[Spec]) -> Option<Walked> {
+    /// What earlier walks read, as inputs behind the parameters.
+    pub fn bind_reads(&mut self) {
+        let reads = std::mem::take(&mut self.reads);
+        reads.0.iter().for_each(|r| self.add_read(r));
+        self.reads = reads;
+    }
+
+    fn add_read(&mut self, r: &KnownRead) {
+        match &r.read {
+            Read::Tensor(tokens) => {
+                let node = self.builder.location;
+                self.at(tokens.span(), tokens.clone());
+                self.builder.input(text(tokens.clone()), None);
+                self.builder.location = node;
+            }
+            Read::Host(tokens) => self.builder.module.scalars.push(ScalarInput {
+                name: text(tokens.clone()),
+                ty: r.ty,
+            }),
+        }
+    }
+
+    /// Walks the body along the script.
+    pub fn function(mut self, body: &Block, returns: Option<&Returns>, specs: &[Spec]) -> Walked {
         let tail = self.statements(&body.stmts);
+        let done = self.finish(tail, body, returns, specs);
+        Walked {
+            module: done.map(|()| self.builder.module),
+            spans: self.spans,
+            reads: self.reads,
+            parameters: (self.tensors, self.scalars),
+            decisions: self.decided.into_iter().map(|(_, taken)| taken).collect(),
+        }
+    }
+
+    /// Makes the results of the graph out of the body's value.
+    fn finish(&mut self, tail: Kind, body: &Block, returns: Option<&Returns>, specs: &[Spec]) -> Option<()> {
         let (kind, at) = match self.returned.take() {
             Some((kind, expr)) => (kind, Returned::of(&expr)),
             None => (tail, Returned::tail(body)),
@@ -182,46 +239,7 @@ impl Walk {
                 module.graph.outputs.push(value);
             }
         }
-        inputs_first(module);
-        let shared = module.clone();
-        module.regions.iter_mut().for_each(|r| inherit(r, &shared));
-        if !self.expands() {
-            return None;
-        }
-        let (tensors, hosts): (Vec<_>, Vec<_>) = self
-            .reads
-            .into_iter()
-            .map(|(_, r)| r)
-            .partition(|r| matches!(r, Read::Tensor(_)));
-        let reads = tensors.into_iter().chain(hosts).collect();
-        Some(Walked {
-            module: self.builder.module,
-            reads,
-            spans: self.spans,
-        })
-    }
-
-    /// Whether every composite operation can be expanded: some need a value at build time.
-    fn expands(&self) -> bool {
-        self.expands_in(&self.builder.module)
-    }
-
-    fn expands_in(&self, module: &GraphModule) -> bool {
-        let mut trial = module.clone();
-        let Err(e) = decompose::try_run(&mut trial) else {
-            return module.regions.iter().all(|r| self.expands_in(r));
-        };
-        let node = module.graph.nodes.get(e.node.index());
-        let at = node
-            .and_then(|n| self.spans.get(n.location as usize))
-            .cloned()
-            .unwrap_or_default();
-        let mut d = Diagnostic::from_op(&e.error, at);
-        if let Some(help) = &e.error.help {
-            d = d.help(help);
-        }
-        self.fail(d);
-        false
+        Some(())
     }
 
     /// An unknown result without any error would be a function that silently stays uncompiled.
@@ -427,42 +445,31 @@ impl Walk {
     }
 
     fn read_tensor(&mut self, p: &Place) -> Value {
-        let key = p.tokens.to_string();
-        let found = self
-            .reads
-            .iter()
-            .filter(|(_, r)| matches!(r, Read::Tensor(_)))
-            .position(|(k, _)| *k == key);
-        if let Some(i) = found {
-            return self.builder.module.graph.inputs[self.tensors + i].into();
-        }
-        let node = self.builder.location;
-        self.at(p.tokens.span(), p.tokens.clone());
-        let v = self.builder.input(text(p.tokens.clone()), None);
-        self.builder.location = node;
-        self.reads.push((key, Read::Tensor(p.tokens.clone())));
-        v
+        let read = Read::Tensor(p.tokens.clone());
+        let at = match self.reads.position(&read) {
+            Some(at) => at,
+            None => self.push_read(read, HostType::Number),
+        };
+        self.builder.module.graph.inputs[self.tensors + at].into()
     }
 
     fn read_host(&mut self, p: &Place, guess: HostType) -> Expr {
-        let key = p.tokens.to_string();
-        let found = self
-            .reads
-            .iter()
-            .filter(|(_, r)| matches!(r, Read::Host(_)))
-            .position(|(k, _)| *k == key);
-        if let Some(i) = found {
-            let index = self.scalars + i;
-            return Expr::Param(index as u32, self.builder.module.scalars[index].ty);
-        }
-        let module = &mut self.builder.module;
-        module.scalars.push(ScalarInput {
-            name: text(p.tokens.clone()),
-            ty: guess,
-        });
-        let index = module.scalars.len() as u32 - 1;
-        self.reads.push((key, Read::Host(p.tokens.clone())));
-        Expr::Param(index, guess)
+        let read = Read::Host(p.tokens.clone());
+        let at = match self.reads.position(&read) {
+            Some(at) => at,
+            None => self.push_read(read, guess),
+        };
+        let index = self.scalars + at;
+        Expr::Param(index as u32, self.builder.module.scalars[index].ty)
+    }
+
+    /// Adds a read; its position among those of its sort.
+    fn push_read(&mut self, read: Read, ty: HostType) -> usize {
+        let known = KnownRead { read, ty };
+        self.add_read(&known);
+        let at = self.reads.of_sort(&known.read).count();
+        self.reads.0.push(known);
+        at
     }
 
     /// Names the node that a local is bound to.
@@ -483,15 +490,6 @@ impl Walk {
     }
 }
 
-/// A graph inside a module has its scalars, symbols and places.
-fn inherit(region: &mut GraphModule, module: &GraphModule) {
-    region.file.clone_from(&module.file);
-    region.scalars.clone_from(&module.scalars);
-    region.symbols.clone_from(&module.symbols);
-    region.locations.clone_from(&module.locations);
-    region.regions.iter_mut().for_each(|r| inherit(r, module));
-}
-
 /// Whether a spec and an inferred type surely differ.
 fn contradicts(want: &TensorType, got: &TensorType) -> bool {
     let dtype = matches!((want.dtype, got.dtype), (Some(a), Some(b)) if a != b);
@@ -500,39 +498,6 @@ fn contradicts(want: &TensorType, got: &TensorType) -> bool {
         _ => false,
     };
     dtype || shape
-}
-
-/// Moves inputs that were met in the body before all other nodes.
-fn inputs_first(module: &mut GraphModule) {
-    let graph = &mut module.graph;
-    let is_input = |n: &Node| matches!(n.kind, NodeKind::Input(_));
-    let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
-    order.sort_by_key(|&i| !is_input(&graph.nodes[i]));
-    if order.is_sorted() {
-        return;
-    }
-    let mut place = vec![NodeId(0); order.len()];
-    for (new, &old) in order.iter().enumerate() {
-        place[old] = NodeId(new as u32);
-    }
-    let mut moved = |v: Value| Value {
-        node: place[v.node.index()],
-        index: v.index,
-    };
-    for node in &mut graph.nodes {
-        for a in node.args_mut() {
-            a.map_values(&mut moved);
-        }
-    }
-    for v in &mut graph.outputs {
-        *v = moved(*v);
-    }
-    for id in &mut graph.inputs {
-        *id = place[id.index()];
-    }
-    let old = std::mem::take(&mut graph.nodes);
-    let mut old: Vec<Option<Node>> = old.into_iter().map(Some).collect();
-    graph.nodes = order.into_iter().filter_map(|i| old[i].take()).collect();
 }
 
 /// A returned expression, which diagnostics take apart as the value.

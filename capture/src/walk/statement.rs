@@ -28,12 +28,17 @@ impl Walk {
         }
         let mut last = Kind::unit();
         for s in stmts {
-            if self.returned.is_some() {
+            if self.leaves() {
                 return Kind::Unknown;
             }
             last = self.statement(s);
         }
         last
+    }
+
+    /// Whether a `return`, `break` or `continue` was met: what follows does not run.
+    pub(super) fn leaves(&self) -> bool {
+        self.returned.is_some() || self.jump.is_some()
     }
 
     fn statement(&mut self, s: &Stmt) -> Kind {

@@ -263,3 +263,11 @@ fn control(x: &Tensor) -> Tensor {
 fn literal_options(x: &Tensor) -> Tensor {
     x.max_pool2d(PoolOptions { stride: [2, 2], ..Default::default() })
 }
+
+#[compile]
+fn branches_on_data(x: &Tensor) -> Tensor {
+    let y = if x.sum_all().item::<f32>() > 0.0 { x.relu() } else { x.exp() };
+    match x.item::<i64>() { 0 => {}, _ => {} }
+    while x.max_all().item::<f32>() < 1.0 { }
+    y
+}

@@ -9,9 +9,11 @@
 //!
 //! Invariants: the graph is [verified](crate::verify()); each node is called once, in order.
 
+mod demand;
 mod types;
 mod values;
 
+pub use demand::Demand;
 pub use types::{TypeError, TypeInterpreter};
 
 use crate::error::count;

@@ -13,6 +13,9 @@ pub fn run(module: &mut GraphModule) -> bool {
     for v in &graph.outputs {
         live[v.node.index()] = true;
     }
+    for guard in &graph.guards {
+        guard.values(&mut |v| live[v.node.index()] = true);
+    }
     for id in graph.ids().rev() {
         let node = graph.node(id);
         let root = node.op().is_none_or(|op| op.is_random() || may_fail(op, node));

@@ -67,6 +67,8 @@ fn expand(module: &mut GraphModule) -> (bool, Option<TransformError>) {
     }
     b.module.graph.inputs = old.inputs.iter().map(|&i| map.get(i.into()).node).collect();
     b.module.graph.outputs = old.outputs.iter().map(|&v| map.get(v)).collect();
+    b.module.graph.guards = old.guards;
+    map.map_guards(&mut b.module.graph);
     *module = b.module;
     (changed, first_error)
 }

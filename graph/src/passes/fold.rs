@@ -36,6 +36,14 @@ pub fn run(module: &mut GraphModule) -> bool {
             None => Edit::Keep(node),
         }
     });
+    let mut guards = std::mem::take(&mut module.graph.guards);
+    let env = TypeEnv(&module.graph);
+    guards.retain(|g| {
+        let holds = g.eval(&env) == Ok(Host::Bool(true));
+        changed |= holds;
+        !holds
+    });
+    module.graph.guards = guards;
     changed
 }
 

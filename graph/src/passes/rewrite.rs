@@ -42,6 +42,12 @@ impl ValueMap {
         self.to[at]
     }
 
+    pub(crate) fn map_guards(&self, graph: &mut Graph) {
+        for guard in &mut graph.guards {
+            guard.map_values(&mut |v| self.get(v));
+        }
+    }
+
     pub(crate) fn map_args(&self, node: &mut Node) {
         for arg in node.args_mut() {
             arg.map_values(&mut |v| self.get(v));
@@ -83,4 +89,6 @@ pub(crate) fn rewrite(graph: &mut Graph, mut f: impl FnMut(&Graph, NodeId, Node)
     }
     graph.inputs = old.inputs.iter().map(|&i| map.get(i.into()).node).collect();
     graph.outputs = old.outputs.iter().map(|&v| map.get(v)).collect();
+    graph.guards = old.guards;
+    map.map_guards(graph);
 }

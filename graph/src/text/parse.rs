@@ -360,6 +360,10 @@ impl<'a> Parser<'a> {
         if let Some(i) = self.module.graph.inputs.iter().position(|n| n.0 == u32::MAX) {
             return Err(self.expected(&format!("`input {i}`")));
         }
+        while self.keyword("guard") {
+            let guard = self.expr()?;
+            self.module.graph.guards.push(guard);
+        }
         if !self.keyword("return") {
             return Err(self.expected("a node or `return`"));
         }

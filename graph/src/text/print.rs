@@ -122,6 +122,9 @@ impl fmt::Display for GraphModule {
             }
             f.write_str("\n")?;
         }
+        for guard in &self.graph.guards {
+            writeln!(f, "  guard {guard}")?;
+        }
         f.write_str("  return")?;
         if !self.graph.outputs.is_empty() {
             f.write_str(" ")?;

@@ -160,14 +160,20 @@ fn instances(blob: &Blob) -> Vec<&Instance> {
 
 fn try_explain(f: &'static Function) -> Result<Explanation> {
     let state = f.state()?;
-    let blob = &state.blob;
-    let source = blob
-        .source()
+    let sources = state.paths.iter().map(Blob::source);
+    let graphs: Vec<GraphModule> = sources
+        .collect::<std::result::Result<_, _>>()
         .map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let mut kernels = Vec::new();
-    for instance in instances(blob) {
-        for (lowered, _) in instance.kernels.iter().flatten() {
+    let mut seen = Vec::new();
+    for instance in state.paths.iter().flat_map(instances) {
+        for (lowered, first) in instance.kernels.iter().flatten() {
             let k = &lowered.kernel;
+            // groups without strips of their own share those of an equal one
+            if k.maps().next().is_some() && seen.contains(first) {
+                continue;
+            }
+            seen.push(*first);
             kernels.push(Kernel {
                 name: k.name.clone(),
                 source: k.source.clone(),
@@ -192,8 +198,8 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         path: f.path().into(),
         file: f.file().into(),
         line: f.line(),
-        guards: vec![guards(&source, &state.key_params)],
-        graphs: vec![source],
+        guards: graphs.iter().map(|g| guards(g, &state.key_params)).collect(),
+        graphs,
         entries: state
             .entries()
             .into_iter()

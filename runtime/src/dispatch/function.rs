@@ -3,6 +3,7 @@
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
+use super::path;
 use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
@@ -13,7 +14,7 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tensorplay_graph::{Dim, GraphModule, Host, Symbol};
-use tensorplay_stax::blob::Blob;
+use tensorplay_stax::blob::{Blob, Paths};
 
 /// Plans kept by an entry; the least recently used goes first.
 const PLANS_PER_ENTRY: usize = 16;
@@ -81,7 +82,8 @@ pub struct Function {
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub blob: Blob,
+    /// The paths in source order.
+    pub paths: Vec<Blob>,
     pub key_params: Vec<bool>,
     pub table: ArcSwap<Vec<Arc<Bound>>>,
     pub entries: Mutex<Vec<EntryState>>,
@@ -95,6 +97,7 @@ pub(super) struct State {
 
 #[derive(Clone, Debug)]
 pub(super) struct EntryState {
+    pub path: usize,
     pub pattern: String,
     pub binds: u64,
 }
@@ -156,6 +159,7 @@ impl Totals {
 #[derive(Debug)]
 pub(super) struct Bound {
     pub key: Key,
+    pub path: usize,
     pub plan: Plan,
     pub entry: usize,
     tally: Arc<Tally>,
@@ -232,8 +236,8 @@ impl Function {
     pub(super) fn state(&'static self) -> Result<&'static State> {
         let state = self.state.get_or_init(|| {
             lock(&FUNCTIONS).push(self);
-            let blob = Blob::decode(self.blob).map_err(|e| e.to_string())?;
-            for (lowered, first) in blob.kernels() {
+            let Paths(paths) = Paths::decode(self.blob).map_err(|e| e.to_string())?;
+            for (lowered, first) in paths.iter().flat_map(Blob::kernels) {
                 for (k, map) in lowered.kernel.maps().enumerate() {
                     let strip = self.strips.get(*first as usize + k);
                     if !strip.is_some_and(|s| s.fits(&map.program)) {
@@ -245,9 +249,9 @@ impl Function {
                 }
             }
             counters::CAPTURES.add(1);
-            let key_params = key_params(&blob);
+            let key_params = key_params(&paths);
             Ok(State {
-                blob,
+                paths,
                 key_params,
                 table: ArcSwap::from_pointee(Vec::new()),
                 entries: Mutex::new(Vec::new()),
@@ -300,7 +304,8 @@ impl Function {
 
     fn fabricate(&'static self) -> Results {
         mode::record(self);
-        let n = self.state().map_or(1, |s| s.blob.module.returned());
+        let first = self.state().ok().and_then(|s| s.paths.first());
+        let n = first.map_or(1, |b| b.module.returned());
         (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
@@ -320,7 +325,7 @@ impl Function {
         if c.tile > 0 {
             counters::TILE.add(c.tile);
         }
-        let module = &state.blob.module;
+        let module = &state.paths[bound.path].module;
         let results = if module.updates.is_empty() {
             bound.plan.run(tensors, &scalars)
         } else {
@@ -346,31 +351,29 @@ impl Function {
         counters::MISSES.add(1);
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let plan = same_device("call", tensors)
-            .and_then(|()| kernels())
-            .and_then(|kernels| {
-                bind(
-                    &state.blob,
-                    self.strips,
-                    &metas,
-                    &key.scalars,
-                    Some(scalars),
-                    kernels,
-                )
-            });
-        let plan = plan.inspect_err(|_| state.errors.add(1))?;
+        let bound = same_device("call", tensors).and_then(|()| {
+            let path = path::select(&state.paths, &metas, scalars)?;
+            let blob = &state.paths[path];
+            let plan = bind(blob, self.strips, &metas, &key.scalars, Some(scalars), kernels()?)?;
+            Ok((path, plan))
+        });
+        let (path, plan) = bound.inspect_err(|_| state.errors.add(1))?;
         counters::BINDS.add(1);
         state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
         for f in &plan.fallbacks {
             log::debug!("{}: group `{}` falls back: {}", self.path, f.group, f.reason);
         }
-        let pattern = pattern(&state.blob.module, &key);
+        let pattern = pattern(&state.paths[path].module, &key);
         let entry = entries
             .iter()
-            .position(|e| e.pattern == pattern)
+            .position(|e| e.path == path && e.pattern == pattern)
             .unwrap_or_else(|| {
-                entries.push(EntryState { pattern, binds: 0 });
+                entries.push(EntryState {
+                    path,
+                    pattern,
+                    binds: 0,
+                });
                 entries.len() - 1
             });
         entries[entry].binds += 1;
@@ -381,6 +384,7 @@ impl Function {
         });
         let bound = Arc::new(Bound {
             key,
+            path,
             plan,
             entry,
             tally,

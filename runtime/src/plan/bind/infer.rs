@@ -10,13 +10,7 @@ pub(super) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) ->
     match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
         // binding names the operation that has too few results
         Ok(_) | Err(TypeError::Eval(EvalError::Results { .. })) => Ok(()),
-        Err(TypeError::Op(_, e)) => Err(e.into()),
-        Err(TypeError::Eval(EvalError::Host {
-            op,
-            error: HostError::Failed(message),
-            ..
-        })) => Err(host_error(op.name(), message)),
-        Err(TypeError::Eval(e)) => Err(Error::msg(e)),
+        Err(e) => Err(PathTypes::error(e)),
     }
 }
 

@@ -2,8 +2,22 @@
 
 use super::*;
 
-/// Whether a scalar parameter belongs to the key: it is a size, an index, or a value that a creation needs.
-pub(crate) fn key_params(blob: &Blob) -> Vec<bool> {
+/// Whether a scalar parameter of a function belongs to the key: a guard asks for it, or [`of_path`].
+pub(crate) fn key_params(paths: &[Blob]) -> Vec<bool> {
+    let mut key = Vec::new();
+    for blob in paths {
+        let mut of = of_path(blob);
+        for guard in &blob.written.guards {
+            guard.params(&mut |i| of[i as usize] = true);
+        }
+        key.resize(of.len().max(key.len()), false);
+        key.iter_mut().zip(of).for_each(|(all, of)| *all |= of);
+    }
+    key
+}
+
+/// Whether it is a size, an index, or a value that a creation needs.
+fn of_path(blob: &Blob) -> Vec<bool> {
     let mut key = vec![false; blob.module.scalars.len()];
     // integer attributes of composites decide rules and expansions, whatever becomes of them there
     for node in &blob.written.nodes {
@@ -29,7 +43,7 @@ pub(crate) fn key_params(blob: &Blob) -> Vec<bool> {
         }
     }
     for region in &blob.regions {
-        for (all, of) in key.iter_mut().zip(key_params(region)) {
+        for (all, of) in key.iter_mut().zip(of_path(region)) {
             *all |= of;
         }
     }

@@ -8,6 +8,7 @@ mod region;
 
 pub(crate) use infer::host_error;
 pub(crate) use key::key_params;
+pub(crate) use region::PathTypes;
 
 use super::arena::{Draft, place};
 use super::check::{self, Divisor};

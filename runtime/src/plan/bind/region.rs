@@ -4,13 +4,32 @@ use super::*;
 use crate::plan::region::{Control, RegionStep};
 use tensorplay_graph::{EvalArg, Node};
 
-/// Shape evaluation that enters regions.
-struct Types<'a> {
+/// Shape evaluation of a path, which enters its regions.
+pub(crate) struct PathTypes<'a> {
     blob: &'a Blob,
     scalars: &'a [Host],
 }
 
-impl Interpreter<TensorType> for Types<'_> {
+impl<'a> PathTypes<'a> {
+    pub(crate) fn new(blob: &'a Blob, scalars: &'a [Host]) -> Self {
+        PathTypes { blob, scalars }
+    }
+
+    /// A broken rule, as a call reports it.
+    pub(crate) fn error(e: TypeError) -> Error {
+        match e {
+            TypeError::Op(_, e) => e.into(),
+            TypeError::Eval(EvalError::Host {
+                op,
+                error: HostError::Failed(message),
+                ..
+            }) => infer::host_error(op.name(), message),
+            TypeError::Eval(e) => Error::msg(e),
+        }
+    }
+}
+
+impl Interpreter<TensorType> for PathTypes<'_> {
     type Error = TypeError;
 
     fn call(
@@ -69,10 +88,7 @@ fn region_types(
         let Some(region) = blob.regions.get(r) else {
             return Ok(Vec::new());
         };
-        let mut types = Types {
-            blob: region,
-            scalars,
-        };
+        let mut types = PathTypes::new(region, scalars);
         types
             .run(&region.module.graph, inputs.to_vec(), scalars)
             .map_err(|e| match e {

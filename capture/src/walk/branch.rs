@@ -1,0 +1,358 @@
+//! Branches on metadata: `if`, `match`, and the conditions that become guards.
+
+use super::Walk;
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::Kind;
+use crate::location::tokens;
+use quote::{ToTokens, quote};
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr as Syntax, ExprIf, ExprMatch, Lit, Pat, RangeLimits, UnOp};
+use tensorplay_graph::{Dim, Expr, Host, HostBinary, HostType, HostUnary};
+
+impl Walk {
+    /// Whether a condition holds on this path; one that the build cannot tell becomes a guard.
+    pub(super) fn decide(&mut self, condition: Expr) -> bool {
+        if let Expr::Unary(HostUnary::Not, inner) = condition {
+            return !self.decide(*inner);
+        }
+        if let Some(Host::Bool(known)) = self.builder.known(&condition) {
+            return known;
+        }
+        if let Some((_, taken)) = self.decided.iter().find(|(c, _)| *c == condition) {
+            return *taken;
+        }
+        let taken = self.script.get(self.decided.len()).copied().unwrap_or(true);
+        let guard = match taken {
+            true => condition.clone(),
+            false => Expr::Unary(HostUnary::Not, Box::new(condition.clone())),
+        };
+        self.builder.module.graph.guards.push(guard);
+        if taken {
+            self.learn(&condition);
+        }
+        self.decided.push((condition, taken));
+        taken
+    }
+
+    /// What a condition that holds tells about types: a rank or a dtype.
+    fn learn(&mut self, condition: &Expr) {
+        let Expr::Binary(HostBinary::Eq, a, b) = condition else {
+            return;
+        };
+        let (Expr::Rank(v) | Expr::DTypeOf(v), Some(known)) = (&**a, b.literal()) else {
+            return;
+        };
+        let ty = &mut self.builder.module.graph.nodes[v.node.index()].types[v.index as usize];
+        match known {
+            Host::Int(rank) if ty.shape.is_none() => {
+                ty.shape = usize::try_from(rank).ok().map(|n| vec![Dim::Unknown; n]);
+            }
+            Host::DType(d) if ty.dtype.is_none() => ty.dtype = Some(d),
+            _ => {}
+        }
+    }
+
+    /// `if c { .. } else { .. }`: the branch that this path takes.
+    pub(super) fn branch(&mut self, i: &ExprIf) -> Kind {
+        self.scope.enter();
+        let kind = match self.condition(&i.cond) {
+            Some(true) => self.block(&i.then_branch),
+            Some(false) => match &i.else_branch {
+                Some((_, e)) => {
+                    self.scope.leave();
+                    self.scope.enter();
+                    self.expr(e)
+                }
+                None => Kind::unit(),
+            },
+            None => {
+                self.poison(&Syntax::If(i.clone()));
+                Kind::Unknown
+            }
+        };
+        self.scope.leave();
+        kind
+    }
+
+    /// Whether a condition holds, with what its patterns bind; `None` if something was reported.
+    pub(super) fn condition(&mut self, c: &Syntax) -> Option<bool> {
+        if let Some(read) = reads_data(c) {
+            let message = format!("a branch on tensor data: `{read}` is known only when the function runs");
+            self.fail(
+                Diagnostic::new(code::DATA_DEPENDENT, tokens(c), message)
+                    .help("use `where_cond(..)` for a choice of values, `tensorplay::cond(..)` for a branch, `tensorplay::while_loop(..)` for a loop"),
+            );
+            return None;
+        }
+        match c {
+            Syntax::Paren(p) => self.condition(&p.expr),
+            Syntax::Group(p) => self.condition(&p.expr),
+            Syntax::Unary(u) if matches!(u.op, UnOp::Not(_)) => self.condition(&u.expr).map(|c| !c),
+            Syntax::Let(l) => {
+                let kind = self.expr(&l.expr);
+                self.fits(&l.pat, kind)
+            }
+            Syntax::Binary(b) if matches!(b.op, BinOp::And(_)) && has_let(c) => {
+                match self.condition(&b.left) {
+                    Some(true) => self.condition(&b.right),
+                    other => other,
+                }
+            }
+            other => {
+                let at = tokens(other);
+                let kind = self.expr(other);
+                let condition = self.as_host(kind, &at, HostType::Bool)?;
+                Some(self.decide(condition))
+            }
+        }
+    }
+
+    /// `match x { .. }`: the arm that this path takes. rustc checks that arms are exhaustive, so the last one is not asked.
+    pub(super) fn matches(&mut self, m: &ExprMatch) -> Kind {
+        if let Some(read) = reads_data(&m.expr) {
+            let (t, c) = (&m.match_token, &m.expr);
+            let message = format!("a branch on tensor data: `{read}` is known only when the function runs");
+            self.fail(
+                Diagnostic::new(code::DATA_DEPENDENT, quote!(#t #c), message)
+                    .help("use `where_cond(..)` for a choice of values, `tensorplay::cond(..)` for a branch"),
+            );
+            self.poison(&Syntax::Match(m.clone()));
+            return Kind::Unknown;
+        }
+        let scrutinee = self.expr(&m.expr);
+        if matches!(scrutinee, Kind::Unknown) {
+            self.poison(&Syntax::Match(m.clone()));
+            return Kind::Unknown;
+        }
+        for (i, arm) in m.arms.iter().enumerate() {
+            self.scope.enter();
+            let last = i + 1 == m.arms.len();
+            let kind = match self.fits_at(&arm.pat, scrutinee.clone(), last) {
+                Some(true) => Some(self.expr(&arm.body)),
+                Some(false) => None,
+                None => {
+                    self.poison(&Syntax::Match(m.clone()));
+                    Some(Kind::Unknown)
+                }
+            };
+            self.scope.leave();
+            if let Some(kind) = kind {
+                return kind;
+            }
+        }
+        Kind::Unknown
+    }
+
+    fn fits(&mut self, pat: &Pat, kind: Kind) -> Option<bool> {
+        self.fits_at(pat, kind, false)
+    }
+
+    /// Whether a value fits a pattern, whose names are bound if so. One that `must` fit is not asked.
+    fn fits_at(&mut self, pat: &Pat, kind: Kind, must: bool) -> Option<bool> {
+        let ask = |walk: &mut Walk, c: Expr| must || walk.decide(c);
+        match (pat, kind) {
+            (_, Kind::Unknown) => {
+                self.unknown_pattern(pat);
+                None
+            }
+            (Pat::Guard(g), kind) => match self.fits_at(&g.pat, kind, false) {
+                Some(true) => self.condition(&g.guard),
+                other => other,
+            },
+            (Pat::Paren(p), kind) => self.fits_at(&p.pat, kind, must),
+            (Pat::Reference(r), kind) => self.fits_at(&r.pat, kind, must),
+            (Pat::Wild(_) | Pat::Rest(_), _) => Some(true),
+            (Pat::Or(o), kind) => {
+                for p in &o.cases {
+                    match self.fits_at(p, kind.clone(), must) {
+                        Some(false) => {}
+                        other => return other,
+                    }
+                }
+                Some(false)
+            }
+            (Pat::Ident(i), Kind::Maybe(tag, inner)) if i.ident == "None" => {
+                let some = self.decide(tag);
+                drop(inner);
+                Some(!some)
+            }
+            (Pat::Ident(i), Kind::Some(_)) if i.ident == "None" => Some(false),
+            (Pat::Ident(i), Kind::None) if i.ident == "None" => Some(true),
+            (Pat::TupleStruct(t), kind @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None))
+                if t.path.is_ident("Some") && t.elems.len() == 1 =>
+            {
+                match self.present(kind) {
+                    Some(inner) => self.fits_at(&t.elems[0], inner, must),
+                    None => Some(false),
+                }
+            }
+            (Pat::Ident(i), kind) if i.subpat.is_none() && !is_const(&i.ident.to_string()) => {
+                self.bind_pattern(pat, kind);
+                Some(true)
+            }
+            (Pat::Tuple(t), Kind::List(kinds)) if t.elems.len() == kinds.len() => {
+                self.all_fit(t.elems.iter().zip(kinds), must)
+            }
+            (Pat::Slice(s), Kind::List(kinds)) if !s.elems.iter().any(is_rest) => {
+                if s.elems.len() != kinds.len() {
+                    return Some(false);
+                }
+                self.all_fit(s.elems.iter().zip(kinds), must)
+            }
+            (Pat::Slice(s), Kind::Shape(v)) => {
+                let rest = s.elems.iter().position(is_rest);
+                let n = s.elems.len() - usize::from(rest.is_some());
+                let rank = self.rank_of(v);
+                let op = if rest.is_some() {
+                    HostBinary::Ge
+                } else {
+                    HostBinary::Eq
+                };
+                let fits = Expr::Binary(op, Box::new(rank), Box::new(Expr::int(n as i64)));
+                if !ask(self, fits) {
+                    return Some(false);
+                }
+                let dims = s
+                    .elems
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, p)| !is_rest(p))
+                    .map(|(i, p)| {
+                        let from_end = rest.is_some_and(|r| i > r);
+                        let at = if from_end {
+                            i as i64 - s.elems.len() as i64
+                        } else {
+                            i as i64
+                        };
+                        (p, Kind::Host(Expr::Dim(v, Box::new(Expr::int(at)))))
+                    });
+                let dims: Vec<(&Pat, Kind)> = dims.collect();
+                self.all_fit(dims.into_iter(), must)
+            }
+            (
+                Pat::Lit(_) | Pat::Path(_) | Pat::Ident(_) | Pat::Range(_),
+                kind @ (Kind::Host(_) | Kind::Place(_)),
+            ) => {
+                let at = pat.to_token_stream();
+                let value = self.as_host(kind, &at, HostType::IntLiteral)?;
+                let c = self.compared(pat, value)?;
+                Some(ask(self, c))
+            }
+            (pat, kind) => {
+                let message = format!(
+                    "a match of {} with this pattern cannot be captured yet",
+                    kind.describe()
+                );
+                self.fail(
+                    Diagnostic::new(code::PATTERN, pat, message)
+                        .help("match numbers, flags, dtypes, shapes, options, and tuples of these"),
+                );
+                self.unknown_pattern(pat);
+                None
+            }
+        }
+    }
+
+    fn all_fit<'p>(&mut self, parts: impl Iterator<Item = (&'p Pat, Kind)>, must: bool) -> Option<bool> {
+        for (p, k) in parts {
+            match self.fits_at(p, k, must) {
+                Some(true) => {}
+                other => return other,
+            }
+        }
+        Some(true)
+    }
+
+    /// What an `Option` holds, if it does on this path.
+    pub(super) fn present(&mut self, kind: Kind) -> Option<Kind> {
+        match kind {
+            Kind::Maybe(tag, inner) => self.decide(tag).then_some(*inner),
+            Kind::Some(inner) => Some(*inner),
+            _ => None,
+        }
+    }
+
+    /// The condition under which a number fits a literal, a range or a const.
+    fn compared(&mut self, pat: &Pat, value: Expr) -> Option<Expr> {
+        let binary = |op, a: &Expr, b: Expr| Expr::Binary(op, Box::new(a.clone()), Box::new(b));
+        match pat {
+            Pat::Lit(l) => match &l.lit {
+                Lit::Bool(b) if b.value => Some(value),
+                Lit::Bool(_) => Some(Expr::Unary(HostUnary::Not, Box::new(value))),
+                _ => {
+                    let other = self.pattern_number(&Syntax::Lit(l.clone()))?;
+                    Some(binary(HostBinary::Eq, &value, other))
+                }
+            },
+            Pat::Path(p) => {
+                let other = self.pattern_number(&Syntax::Path(p.clone()))?;
+                Some(binary(HostBinary::Eq, &value, other))
+            }
+            Pat::Ident(i) => {
+                let name = &i.ident;
+                let other = self.pattern_number(&syn::parse_quote!(#name))?;
+                Some(binary(HostBinary::Eq, &value, other))
+            }
+            Pat::Range(r) => {
+                let lo = match &r.start {
+                    Some(e) => Some(binary(HostBinary::Ge, &value, self.pattern_number(e)?)),
+                    None => None,
+                };
+                let op = match r.limits {
+                    RangeLimits::Closed(_) => HostBinary::Le,
+                    RangeLimits::HalfOpen(_) => HostBinary::Lt,
+                };
+                let hi = match &r.end {
+                    Some(e) => Some(binary(op, &value, self.pattern_number(e)?)),
+                    None => None,
+                };
+                match (lo, hi) {
+                    (Some(lo), Some(hi)) => Some(binary(HostBinary::And, &lo, hi)),
+                    (one, other) => one.or(other),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn pattern_number(&mut self, e: &Syntax) -> Option<Expr> {
+        let kind = self.expr(e);
+        self.as_host(kind, &tokens(e), HostType::IntLiteral)
+    }
+}
+
+fn is_rest(p: &Pat) -> bool {
+    matches!(p, Pat::Rest(_))
+}
+
+/// Whether a name in a pattern is that of a const, by its case.
+fn is_const(name: &str) -> bool {
+    name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
+}
+
+/// Whether an expression binds names with `let`.
+fn has_let(e: &Syntax) -> bool {
+    match e {
+        Syntax::Let(_) => true,
+        Syntax::Binary(b) => has_let(&b.left) || has_let(&b.right),
+        Syntax::Paren(p) => has_let(&p.expr),
+        _ => false,
+    }
+}
+
+/// The first read of tensor data in an expression.
+pub(super) fn reads_data(e: &Syntax) -> Option<String> {
+    struct Find(Option<String>);
+    impl<'ast> Visit<'ast> for Find {
+        fn visit_expr_method_call(&mut self, m: &'ast syn::ExprMethodCall) {
+            visit::visit_expr_method_call(self, m);
+            let name = m.method.to_string();
+            if self.0.is_none() && matches!(name.as_str(), "item" | "to_vec" | "to_ndarray" | "allclose") {
+                self.0 = Some(name);
+            }
+        }
+    }
+    let mut find = Find(None);
+    find.visit_expr(e);
+    find.0
+}

@@ -1,0 +1,185 @@
+//! Loops that the build unrolls: literal ranges, lists whose parts are known, and `while` on metadata.
+
+use super::{Jump, Walk};
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::Kind;
+use crate::location::tokens;
+use quote::quote;
+use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
+use tensorplay_graph::{Expr, Host, HostType, Value};
+
+/// A loop takes no more steps at build time.
+const MOST_STEPS: usize = 1024;
+
+impl Walk {
+    pub(super) fn for_loop(&mut self, f: &ExprForLoop) -> Kind {
+        let Some(items) = self.items(&f.expr) else {
+            self.poison(&Syntax::ForLoop(f.clone()));
+            return Kind::Unknown;
+        };
+        for item in items {
+            self.scope.enter();
+            self.bind_pattern(&f.pat, item);
+            self.block(&f.body);
+            self.scope.leave();
+            if self.ends_loop(f.label.as_ref()) {
+                break;
+            }
+        }
+        Kind::unit()
+    }
+
+    pub(super) fn while_metadata(&mut self, w: &ExprWhile) -> Kind {
+        for _ in 0..MOST_STEPS {
+            self.scope.enter();
+            let taken = self.condition(&w.cond);
+            if taken == Some(true) {
+                self.block(&w.body);
+            }
+            self.scope.leave();
+            match taken {
+                Some(true) if !self.ends_loop(w.label.as_ref()) => {}
+                Some(_) => return Kind::unit(),
+                None => {
+                    self.poison(&Syntax::While(w.clone()));
+                    return Kind::Unknown;
+                }
+            }
+        }
+        let (t, c) = (&w.while_token, &w.cond);
+        self.too_long(quote!(#t #c));
+        self.poison(&Syntax::While(w.clone()));
+        Kind::Unknown
+    }
+
+    fn too_long(&mut self, at: proc_macro2::TokenStream) {
+        let message = format!("this loop takes more than {MOST_STEPS} steps at build time");
+        self.fail(Diagnostic::new(code::PATHS, at, message).help(
+            "loop over a dim of a tensor, as in `for i in 0..x.dim(0)`, or use `tensorplay::while_loop(..)`",
+        ));
+    }
+
+    /// `break` and `continue`.
+    pub(super) fn leave_loop(&mut self, _: &Syntax, label: Option<&Lifetime>, again: bool) -> Kind {
+        if !self.leaves() {
+            self.jump = Some(Jump {
+                again,
+                label: label.map(|l| l.ident.to_string()),
+            });
+        }
+        Kind::Unknown
+    }
+
+    /// Whether a loop ends after a step: a jump out of it is on its way, or a `return`.
+    fn ends_loop(&mut self, label: Option<&Label>) -> bool {
+        let Some(jump) = &self.jump else {
+            return self.returned.is_some();
+        };
+        let own = label.map(|l| l.name.ident.to_string());
+        if jump.label.is_some() && jump.label != own {
+            return true;
+        }
+        let again = jump.again;
+        self.jump = None;
+        !again
+    }
+
+    /// What a loop goes over, if the build knows it.
+    fn items(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+        match e {
+            Syntax::Paren(p) => self.items(&p.expr),
+            Syntax::Group(p) => self.items(&p.expr),
+            Syntax::Reference(r) => self.items(&r.expr),
+            Syntax::Range(r) => {
+                let (Some(lo), Some(hi)) = (&r.start, &r.end) else {
+                    return self.endless(e);
+                };
+                let (lo, hi) = (self.bound(lo)?, self.bound(hi)?);
+                let (Some(first), Some(end)) = (self.known_int(&lo), self.known_int(&hi)) else {
+                    return self.endless(e);
+                };
+                let ty = lo.host_type().meet(hi.host_type());
+                let end = match r.limits {
+                    RangeLimits::HalfOpen(_) => end,
+                    RangeLimits::Closed(_) => end.saturating_add(1),
+                };
+                if end.saturating_sub(first) > MOST_STEPS as i64 {
+                    self.too_long(tokens(e));
+                    return None;
+                }
+                let item = |i| match ty {
+                    HostType::IntLiteral => Expr::int(i),
+                    ty => Expr::Cast(ty, Box::new(Expr::int(i))),
+                };
+                Some((first..end).map(|i| Kind::Host(item(i))).collect())
+            }
+            Syntax::MethodCall(m) if m.args.is_empty() => match m.method.to_string().as_str() {
+                "iter" | "into_iter" | "copied" | "cloned" => self.items(&m.receiver),
+                "rev" => self.items(&m.receiver).map(|l| l.into_iter().rev().collect()),
+                "enumerate" => {
+                    let items = self.items(&m.receiver)?.into_iter().enumerate();
+                    let index = |i: usize| {
+                        let ty = HostType::Usize;
+                        Kind::Host(Expr::Cast(ty, Box::new(Expr::int(i as i64))))
+                    };
+                    Some(items.map(|(i, k)| Kind::List(vec![index(i), k])).collect())
+                }
+                _ => self.listed(e),
+            },
+            Syntax::MethodCall(m) if m.method == "zip" && m.args.len() == 1 => {
+                let (a, b) = (self.items(&m.receiver)?, self.items(&m.args[0])?);
+                Some(
+                    a.into_iter()
+                        .zip(b)
+                        .map(|(a, b)| Kind::List(vec![a, b]))
+                        .collect(),
+                )
+            }
+            Syntax::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 => {
+                let items = self.items(&m.receiver)?;
+                let step = self.bound(&m.args[0])?;
+                match self.known_int(&step).and_then(|s| usize::try_from(s).ok()) {
+                    Some(s) if s > 0 => Some(items.into_iter().step_by(s).collect()),
+                    _ => self.endless(e),
+                }
+            }
+            other => self.listed(other),
+        }
+    }
+
+    fn listed(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+        let at = tokens(e);
+        match self.expr(e) {
+            Kind::List(kinds) => Some(kinds),
+            Kind::Pieces(p) => {
+                let n = self.count(&p, &at)?;
+                let piece = |index| Kind::Tensor(Value { node: p.node, index });
+                Some((0..n).map(piece).collect())
+            }
+            Kind::Unknown => None,
+            _ => self.endless(e),
+        }
+    }
+
+    fn bound(&mut self, e: &Syntax) -> Option<Expr> {
+        let at = tokens(e);
+        let kind = self.expr(e);
+        self.as_host(kind, &at, HostType::IntLiteral)
+    }
+
+    fn known_int(&self, e: &Expr) -> Option<i64> {
+        self.builder.known(e).and_then(Host::as_int)
+    }
+
+    fn endless<T>(&mut self, e: &Syntax) -> Option<T> {
+        self.fail(
+            Diagnostic::new(
+                code::STATEMENT,
+                tokens(e),
+                "a loop over this cannot be captured yet",
+            )
+            .help("loop over a literal range or a list of tensors"),
+        );
+        None
+    }
+}
