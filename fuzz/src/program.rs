@@ -297,7 +297,10 @@ fn refusal(attribute: &str, item: &str) -> Option<String> {
         (Err(e), _) | (_, Err(e)) => return Some(e),
     };
     match tensorplay_capture::compile(a, i) {
-        Ok(c) => tensorplay_stax::analyse(&c.paths[0]).err().map(|e| e.to_string()),
+        Ok(c) => {
+            let errors = c.paths.iter().find_map(|p| tensorplay_stax::analyse(p).err());
+            errors.map(|e| e.to_string())
+        }
         Err(f) => Some(
             f.diagnostics
                 .iter()

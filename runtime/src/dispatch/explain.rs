@@ -46,6 +46,8 @@ impl fmt::Display for GuardChain {
 /// A key pattern for which plans were bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
+    /// The path, by its number among the graphs.
+    pub path: usize,
     /// The pattern: `x: f32[B, 64]`.
     pub pattern: String,
     /// Plans bound for it since the start or the last reset.
@@ -58,9 +60,11 @@ impl fmt::Display for Entry {
     }
 }
 
-/// An emitted kernel.
+/// An emitted kernel. Kernels that compute the same share their code in the binary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel {
+    /// The path whose graph it is a group of.
+    pub path: usize,
     /// Its name.
     pub name: String,
     /// `file:line: source`.
@@ -165,16 +169,12 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         .collect::<std::result::Result<_, _>>()
         .map_err(|e| crate::Error::GraphCapture(e.to_string()))?;
     let mut kernels = Vec::new();
-    let mut seen = Vec::new();
-    for instance in state.paths.iter().flat_map(instances) {
-        for (lowered, first) in instance.kernels.iter().flatten() {
+    let paths = state.paths.iter().enumerate();
+    for (path, instance) in paths.flat_map(|(i, b)| instances(b).into_iter().map(move |k| (i, k))) {
+        for (lowered, _) in instance.kernels.iter().flatten() {
             let k = &lowered.kernel;
-            // groups without strips of their own share those of an equal one
-            if k.maps().next().is_some() && seen.contains(first) {
-                continue;
-            }
-            seen.push(*first);
             kernels.push(Kernel {
+                path,
                 name: k.name.clone(),
                 source: k.source.clone(),
                 inputs: instance.inputs.clone(),
@@ -204,6 +204,7 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
             .entries()
             .into_iter()
             .map(|e| Entry {
+                path: e.path,
                 pattern: e.pattern,
                 binds: e.binds,
             })

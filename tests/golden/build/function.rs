@@ -96,8 +96,10 @@ impl Function {
             (Err(e), _) | (_, Err(e)) => return Some(e),
         };
         match tensorplay_capture::compile(attribute, item) {
-            Ok(captured) => tensorplay_stax::analyse(&captured.module)
-                .err()
+            Ok(captured) => captured
+                .paths
+                .iter()
+                .find_map(|path| tensorplay_stax::analyse(path).err())
                 .map(|e| e.to_string()),
             Err(failure) if failure.diagnostics.is_empty() => {
                 Some("not captured, without a diagnostic".into())

@@ -23,16 +23,14 @@ pub struct Named {
 }
 
 impl Named {
-    /// Schedules the graph that `explain!` shows, as the macro did, for inputs of known types.
+    /// Schedules the graph of a path that `explain!` shows, as the macro did, for inputs of known types.
     ///
     /// # Errors
-    /// The function has not one graph, or it does not fit the inputs.
-    pub fn of(explanation: &Explanation, inputs: &[(DType, &[usize])]) -> Result<Named, String> {
-        let [source] = &explanation.graphs[..] else {
-            return Err(format!(
-                "the function has {} graphs, expected 1",
-                explanation.graphs.len()
-            ));
+    /// The function has no such path, or it does not fit the inputs.
+    pub fn of(explanation: &Explanation, path: usize, inputs: &[(DType, &[usize])]) -> Result<Named, String> {
+        let Some(source) = explanation.graphs.get(path) else {
+            let n = explanation.graphs.len();
+            return Err(format!("the function has {n} graphs, the call took path {path}"));
         };
         let blob =
             tensorplay_stax::analyse(source).map_err(|e| format!("the graph does not schedule: {e}"))?;

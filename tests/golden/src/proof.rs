@@ -36,7 +36,9 @@ pub struct Ran {
     pub breaks: Vec<String>,
     /// Groups that do not run on their emitted kernel, with the reason.
     pub fallbacks: Vec<String>,
-    /// Kernels that the binary has for the dtypes of the call.
+    /// The path that was bound.
+    pub path: usize,
+    /// Kernels that the binary has for the path and the dtypes of the call.
     pub kernels: u64,
 }
 
@@ -44,6 +46,9 @@ impl Ran {
     /// What happened between two explanations, in a call with inputs of these dtypes.
     pub fn between(before: &Explanation, after: &Explanation, inputs: &[DType]) -> Ran {
         let (b, a) = (&before.calls, &after.calls);
+        // each case is called once a process, so that its call binds
+        let path = after.entries.iter().find(|e| !before.entries.contains(e));
+        let path = path.map_or(0, |e| e.path);
         let moved = Moved {
             dispatched: a.dispatched - b.dispatched,
             bound: a.bound - b.bound,
@@ -59,7 +64,12 @@ impl Ran {
             moved,
             breaks: after.breaks.iter().map(ToString::to_string).collect(),
             fallbacks: after.fallbacks.iter().map(ToString::to_string).collect(),
-            kernels: after.kernels.iter().filter(|k| k.inputs == inputs).count() as u64,
+            path,
+            kernels: after
+                .kernels
+                .iter()
+                .filter(|k| k.path == path && k.inputs == inputs)
+                .count() as u64,
         }
     }
 

@@ -66,7 +66,7 @@ impl Runner {
                 let named = if self == Runner::Eager {
                     Ok(Named::default())
                 } else {
-                    named(&after, &inputs)
+                    named(&after, ran.path, &inputs)
                 };
                 let proof = named.and_then(|n| ran.check_values(self, &n, listed));
                 [right, proof]
@@ -114,9 +114,9 @@ impl Runner {
     }
 }
 
-fn named(explanation: &Explanation, inputs: &[Tensor]) -> Result<Named, Vec<String>> {
+fn named(explanation: &Explanation, path: usize, inputs: &[Tensor]) -> Result<Named, Vec<String>> {
     let types: Vec<(DType, &[usize])> = inputs.iter().map(|t| (t.dtype(), t.shape())).collect();
-    Named::of(explanation, &types).map_err(|e| vec![e])
+    Named::of(explanation, path, &types).map_err(|e| vec![e])
 }
 
 impl fmt::Display for Runner {

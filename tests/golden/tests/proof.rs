@@ -318,7 +318,7 @@ fn explained() -> Explanation {
 #[test]
 fn the_schedule_names_the_steps() {
     let shape: &[usize] = SHAPE;
-    let named = Named::of(&explained(), &[(DType::F32, shape), (DType::F32, shape)]);
+    let named = Named::of(&explained(), 0, &[(DType::F32, shape), (DType::F32, shape)]);
     assert_eq!(
         named,
         Ok(Named {
@@ -330,9 +330,9 @@ fn the_schedule_names_the_steps() {
         })
     );
     let empty: &[usize] = &[0, 2];
-    let named = Named::of(&explained(), &[(DType::F32, empty), (DType::F32, shape)]);
+    let named = Named::of(&explained(), 0, &[(DType::F32, empty), (DType::F32, shape)]);
     assert_eq!(named.map(|n| n.copies), Ok(0));
-    assert!(Named::of(&explained(), &[(DType::F32, shape)]).is_err());
+    assert!(Named::of(&explained(), 0, &[(DType::F32, shape)]).is_err());
 }
 
 #[test]
