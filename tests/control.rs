@@ -126,7 +126,7 @@ fn errors_of_regions_are_errors_of_the_call() {
     let e = apart(&x, &y).unwrap_err().to_string();
     assert!(e.contains("cond: the branches give f32[2] and f32[3]"), "{e}");
     let e = apart(&x, &x.to_dtype(DType::F64)).unwrap_err().to_string();
-    assert!(e.contains("the branches give f32 and f64"), "{e}");
+    assert!(e.contains("the branches give f32[2] and f64[2]"), "{e}");
 
     #[compile]
     fn grows(x: &Tensor) -> Result<Tensor> {

@@ -108,6 +108,7 @@ impl Reads {
             module.scalars.push(ScalarInput {
                 name: name(r),
                 ty: r.ty,
+                source: None,
             });
         }
     }

@@ -51,7 +51,7 @@ pub fn arg_type(arg: &Arg, env: &dyn Env, ty: &dyn Fn(Value) -> TensorType) -> A
             (Err(_), e) => ArgType::Open(e.host_type()),
         },
         Arg::List(l) => ArgType::List(l.iter().map(|a| arg_type(a, env, ty)).collect()),
-        Arg::None => ArgType::None,
+        Arg::Field(_) | Arg::None => ArgType::None,
     }
 }
 
@@ -70,7 +70,7 @@ fn failure(arg: &Arg, env: &dyn Env) -> Option<String> {
             _ => None,
         },
         Arg::List(l) => l.iter().find_map(|a| failure(a, env)),
-        Arg::Value(_) | Arg::None => None,
+        Arg::Value(_) | Arg::Field(_) | Arg::None => None,
     }
 }
 

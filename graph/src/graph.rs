@@ -4,6 +4,7 @@
 //! names an earlier value, argument kinds fit the op's row, outputs exist.
 
 use crate::op::row::Lowering;
+use crate::structure::{Aggregate, FieldPath};
 use crate::{DType, Expr, Host, HostType, Op, Symbol, TensorType};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -54,6 +55,8 @@ pub enum Arg {
     Host(Expr),
     /// A list: tensors of `cat`, sizes of a shape, dims.
     List(Vec<Arg>),
+    /// A part of an aggregate argument, handed on to a callee.
+    Field(FieldPath),
     /// An optional tensor that is absent.
     None,
 }
@@ -84,7 +87,7 @@ impl Arg {
         match self {
             Arg::Value(v) => f(*v),
             Arg::List(l) => l.iter().for_each(|a| a.tensors(f)),
-            Arg::Host(_) | Arg::None => {}
+            Arg::Host(_) | Arg::Field(_) | Arg::None => {}
         }
     }
 
@@ -94,7 +97,7 @@ impl Arg {
             Arg::Value(v) => f(*v),
             Arg::Host(e) => e.values(f),
             Arg::List(l) => l.iter().for_each(|a| a.values(f)),
-            Arg::None => {}
+            Arg::Field(_) | Arg::None => {}
         }
     }
 
@@ -104,7 +107,7 @@ impl Arg {
             Arg::Value(v) => *v = f(*v),
             Arg::Host(e) => e.map_values(f),
             Arg::List(l) => l.iter_mut().for_each(|a| a.map_values(f)),
-            Arg::None => {}
+            Arg::Field(_) | Arg::None => {}
         }
     }
 }
@@ -198,6 +201,48 @@ impl Node {
             carried,
             regions: [number(first)?, number(second)?],
         })
+    }
+
+    /// The call of a function or of a loop's body, if it is one.
+    pub fn link(&self) -> Option<Link<'_>> {
+        let NodeKind::Call(op, args) = &self.kind else {
+            return None;
+        };
+        let number = |a: &Arg| match a {
+            Arg::Host(e) => {
+                let n = e.literal().and_then(Host::as_int);
+                n.and_then(|n| usize::try_from(n).ok())
+            }
+            _ => None,
+        };
+        fn list(a: &Arg) -> Option<&[Arg]> {
+            match a {
+                Arg::List(l) => Some(l),
+                _ => None,
+            }
+        }
+        match (op, args.as_slice()) {
+            (Op::Invoke, [callee, site, tensors, hosts, aggregates]) => Some(Link {
+                callee: Callee::Function(number(callee)?),
+                site: number(site)?,
+                carry: &[],
+                tensors: list(tensors)?,
+                hosts: list(hosts)?,
+                aggregates: list(aggregates)?,
+            }),
+            (Op::Each, [over, site, carry, tensors, hosts, aggregates, Arg::List(body)]) => Some(Link {
+                callee: Callee::Body {
+                    over,
+                    regions: body.iter().map(number).collect::<Option<_>>()?,
+                },
+                site: number(site)?,
+                carry: list(carry)?,
+                tensors: list(tensors)?,
+                hosts: list(hosts)?,
+                aggregates: list(aggregates)?,
+            }),
+            _ => None,
+        }
     }
 
     /// The arguments, mutably.
@@ -301,6 +346,8 @@ pub struct ScalarInput {
     pub name: String,
     /// Its Rust type.
     pub ty: HostType,
+    /// The part of an aggregate that it is; `None` for a parameter of its own.
+    pub source: Option<FieldPath>,
 }
 
 /// A graph with everything that gives it meaning: names, specs, symbols, source locations.
@@ -314,6 +361,12 @@ pub struct GraphModule {
     pub graph: Graph,
     /// Scalar parameters, referred to by `Expr::Param`.
     pub scalars: Vec<ScalarInput>,
+    /// Parameters that are structs of tensors.
+    pub aggregates: Vec<Aggregate>,
+    /// The parts of aggregates that the last tensor parameters are.
+    pub fields: Vec<FieldPath>,
+    /// The functions that `invoke` nodes call, as written.
+    pub callees: Vec<String>,
     /// Named dims.
     pub symbols: Vec<Symbol>,
     /// The spec of each tensor parameter, if it has one.
@@ -326,6 +379,37 @@ pub struct GraphModule {
     pub locations: Vec<Location>,
     /// The graphs inside `cond` and `while_loop` nodes, by number. They share the scalars, symbols and places.
     pub regions: Vec<GraphModule>,
+}
+
+/// A call that is replaced by the graph of its callee when a function is bound.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link<'a> {
+    /// What is called.
+    pub callee: Callee<'a>,
+    /// A number of its own among the calls of a function.
+    pub site: usize,
+    /// What a loop carries: the first tensors that the body takes, and its results.
+    pub carry: &'a [Arg],
+    /// The tensors that the callee takes, behind those that are carried; an absent `Option` is `None`.
+    pub tensors: &'a [Arg],
+    /// Its numbers; a loop's body takes the step's number first.
+    pub hosts: &'a [Arg],
+    /// Its aggregates; the body of a loop over a list takes the element first.
+    pub aggregates: &'a [Arg],
+}
+
+/// What is called.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Callee<'a> {
+    /// A function, by its number in `GraphModule::callees`.
+    Function(usize),
+    /// The body of a loop.
+    Body {
+        /// The number of steps, or the list whose elements it goes over.
+        over: &'a Arg,
+        /// The paths through the body, by region.
+        regions: Vec<usize>,
+    },
 }
 
 /// A call of regions, taken apart.

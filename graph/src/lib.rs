@@ -10,6 +10,7 @@ mod interpreter;
 pub mod op;
 pub mod passes;
 mod scalar;
+mod structure;
 pub mod text;
 mod transformer;
 mod types;
@@ -18,11 +19,14 @@ pub mod verify;
 pub use builder::{Builder, TypeEnv, arg_type};
 pub use dtype::DType;
 pub use error::{Code, OpError, OpErrorKind};
-pub use graph::{Arg, Graph, GraphModule, Location, Node, NodeId, NodeKind, RegionCall, ScalarInput, Value};
+pub use graph::{
+    Arg, Callee, Graph, GraphModule, Link, Location, Node, NodeId, NodeKind, RegionCall, ScalarInput, Value,
+};
 pub use host::{Env, Expr, Host, HostBinary, HostError, HostType, HostUnary};
 pub use interpreter::{Demand, EvalArg, EvalError, Interpreter, Meta, TypeError, TypeInterpreter};
 pub use op::Op;
 pub use scalar::Scalar;
+pub use structure::{Aggregate, FieldPath, Schema, Step, Tree};
 pub use text::ParseError;
 pub use transformer::{TransformError, Transformer, copy_call};
 pub use types::{Dim, Shape, Symbol, TensorType, display_shape};

@@ -13,7 +13,7 @@ use crate::builder::infer_call;
 use crate::error::count;
 use crate::op::row::Lowering;
 use crate::{
-    Arg, Dim, Expr, GraphModule, HostType, NodeId, NodeKind, Op, OpError, Symbol, TensorType, Value,
+    Arg, Callee, Dim, Expr, GraphModule, HostType, NodeId, NodeKind, Op, OpError, Symbol, TensorType, Value,
 };
 use std::fmt;
 
@@ -322,6 +322,10 @@ pub(crate) fn infer_node(module: &GraphModule, id: NodeId) -> Result<Vec<TensorT
         NodeKind::Input(_) => Ok(module.graph.node(id).types.clone()),
         NodeKind::Call(op, args) => {
             let wanted = module.graph.node(id).types.len();
+            if matches!(op.row().lowering, Lowering::Link) {
+                infer_call(&module.graph, &module.symbols, *op, args, wanted)?;
+                return Ok(module.graph.node(id).types.clone());
+            }
             if let Some(call) = module.graph.node(id).region_call() {
                 infer_call(&module.graph, &module.symbols, *op, args, wanted)?;
                 return Ok(module.region_types(&call));
@@ -361,6 +365,19 @@ pub(crate) fn verify_call(module: &GraphModule, id: NodeId, errors: &mut Vec<Ver
             };
             call.regions.iter().all(takes)
         });
+        if !fits {
+            push(VerifyErrorKind::Region);
+        }
+    }
+    if matches!(row.lowering, Lowering::Link) {
+        let fits = module
+            .graph
+            .node(id)
+            .link()
+            .is_some_and(|link| match link.callee {
+                Callee::Function(f) => f < module.callees.len(),
+                Callee::Body { regions, .. } => regions.iter().all(|r| *r < module.regions.len()),
+            });
         if !fits {
             push(VerifyErrorKind::Region);
         }
@@ -406,6 +423,6 @@ fn check_params(module: &GraphModule, arg: &Arg, push: &mut impl FnMut(VerifyErr
     match arg {
         Arg::Host(e) => walk(module, e, push),
         Arg::List(l) => l.iter().for_each(|a| check_params(module, a, push)),
-        Arg::Value(_) | Arg::None => {}
+        Arg::Value(_) | Arg::Field(_) | Arg::None => {}
     }
 }

@@ -273,7 +273,11 @@ fn random_expressions_parse_back() {
         let mut module = parse("graph t(x: f32[6, 4]) { %1 = add(%0, 1) : _[..] return %1 }").unwrap();
         for (i, ty) in [HostType::Usize, HostType::F32].into_iter().enumerate() {
             let name = format!("p{i}");
-            module.scalars.push(ScalarInput { name, ty });
+            module.scalars.push(ScalarInput {
+                name,
+                ty,
+                source: None,
+            });
         }
         if let NodeKind::Call(_, args) = &mut module.graph.nodes[1].kind {
             args[1] = Arg::Host(e);

@@ -320,12 +320,16 @@ fn errors_inside_an_expansion_name_the_composite() {
                     Form::Enum(_) => Arg::List(vec![Arg::int(next(3) as i64), Arg::float(0.5)]),
                 },
                 ParamKind::Operand if next(2) == 0 => Arg::Value(inputs[i]),
-                ParamKind::Tensors => Arg::List(inputs.iter().map(|v| Arg::Value(*v)).collect()),
+                ParamKind::Tensors | ParamKind::Arguments => {
+                    Arg::List(inputs.iter().map(|v| Arg::Value(*v)).collect())
+                }
                 ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => {
                     let n = next(3);
                     Arg::ints((0..n).map(|_| ints[next(11)]))
                 }
-                ParamKind::Int | ParamKind::Region | ParamKind::Dim => Arg::int(ints[next(11)]),
+                ParamKind::Int | ParamKind::Region | ParamKind::Over | ParamKind::Dim => {
+                    Arg::int(ints[next(11)])
+                }
                 ParamKind::DType => Arg::dtype(DType::F32),
                 ParamKind::Float | ParamKind::Operand | ParamKind::Scalar => Arg::float(floats[next(7)]),
             };

@@ -1,7 +1,8 @@
 //! `tensorplay::graph`: graphs as values, and what runs them on tensors.
 
 use crate::dispatch::run_updating;
-use crate::plan::bind::{Kernels, Meta, bind};
+use crate::plan::bind::{Kernels, Meta, bind, check_written};
+use crate::plan::link::Strips;
 use crate::{Error, Result, Tensor};
 pub use tensorplay_graph::{
     Arg, Builder, Code, Dim, EvalArg, Expr, Graph, GraphModule, Host, HostType, Interpreter, Location, Node,
@@ -47,7 +48,15 @@ impl Run for GraphModule {
         let inputs: Vec<&Tensor> = inputs[..tensors].iter().collect();
         let metas: Vec<Meta> = inputs.iter().map(|t| Meta::of(t)).collect();
         let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
-        let plan = bind(&blob, &[], &metas, &known, Some(&hosts), Kernels::Tile)?;
+        check_written(&blob.written, &metas, &hosts)?;
+        let plan = bind(
+            &blob,
+            &Strips::One(&[]),
+            &metas,
+            &known,
+            Some(&hosts),
+            Kernels::Tile,
+        )?;
         Ok(run_updating(self, &plan, &inputs, &hosts)?.into_vec())
     }
 }

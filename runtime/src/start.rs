@@ -5,6 +5,7 @@
 
 use crate::kernels::{gemm, tier};
 use crate::plan::bind::{Kernels, Meta, bind};
+use crate::plan::link::Strips;
 use crate::{DType, Tensor};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tensorplay_graph::{Arg, Builder, Op};
@@ -36,6 +37,14 @@ fn small_graph() -> Option<()> {
     let w = Tensor::try_zeros((128, 128), DType::F32).ok()?;
     let bias = Tensor::try_zeros(128, DType::F32).ok()?;
     let tensors = [&x, &w, &bias];
-    let plan = bind(blob, &[], &tensors.map(Meta::of), &[], Some(&[]), Kernels::Tile).ok()?;
+    let plan = bind(
+        blob,
+        &Strips::One(&[]),
+        &tensors.map(Meta::of),
+        &[],
+        Some(&[]),
+        Kernels::Tile,
+    )
+    .ok()?;
     plan.run(&tensors, &[]).ok().map(drop)
 }

@@ -97,6 +97,24 @@ impl Blob {
         }
     }
 
+    /// A blob that is put together at run time out of others.
+    pub fn linked(
+        module: GraphModule,
+        written: Graph,
+        schedule: Schedule,
+        instance: Instance,
+        regions: Vec<Blob>,
+    ) -> Blob {
+        Blob {
+            module,
+            written,
+            source: Vec::new(),
+            schedule,
+            instances: vec![instance],
+            regions,
+        }
+    }
+
     /// The kernels of all instances, those of regions too, each with the number of its first strip.
     pub fn kernels(&self) -> Vec<&(Arc<Lowered>, u32)> {
         let own = self.instances.iter().flat_map(|i| i.kernels.iter().flatten());

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use tensorplay_graph::passes::{self, PassError, PassManager};
-use tensorplay_graph::{DType, GraphModule, TransformError};
+use tensorplay_graph::{Arg, Callee, DType, GraphModule, Link, TransformError};
 
 /// What the attribute chose.
 #[derive(Clone, Debug)]
@@ -133,7 +133,13 @@ fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<Stri
 /// # Errors
 /// See [`CompileError`].
 pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let mut emitted = Emitted::default();
+    let mut emitted = Emitted {
+        kind: DType::F32,
+        strips: String::new(),
+        names: Vec::new(),
+        taken: BTreeMap::new(),
+        same: BTreeMap::new(),
+    };
     let mut blobs = Vec::with_capacity(paths.len());
     for source in paths {
         let (mut blob, source) = prepare(source)?;
@@ -145,6 +151,7 @@ pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compil
         };
         for kind in kinds {
             let inputs: Vec<DType> = open.iter().map(|d| d.unwrap_or(kind)).collect();
+            emitted.kind = kind;
             emitted.instance(&mut blob, &source, inputs);
         }
         blobs.push(blob);
@@ -157,8 +164,9 @@ pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compil
 }
 
 /// What was emitted so far.
-#[derive(Default)]
 struct Emitted {
+    /// What an input is whose dtype is open.
+    kind: DType,
     strips: String,
     names: Vec<String>,
     taken: BTreeMap<String, u32>,
@@ -183,6 +191,13 @@ impl Emitted {
             .collect();
         blob.instances.push(Instance { inputs, kernels });
         for node in blob.module.graph.nodes.iter() {
+            if let Some(link) = node.link()
+                && let Callee::Body { regions, .. } = &link.callee
+            {
+                for &r in regions {
+                    self.body(blob.regions.get_mut(r), source.regions.get(r), &link, &typing);
+                }
+            }
             let Some(call) = node.region_call() else { continue };
             for r in call.regions {
                 let inputs = call.inputs.iter().map(|v| typing.dtype(*v)).collect();
@@ -191,6 +206,29 @@ impl Emitted {
                 }
             }
         }
+    }
+
+    /// The kernels of a path through a loop's body.
+    fn body(
+        &mut self,
+        blob: Option<&mut Blob>,
+        source: Option<&GraphModule>,
+        link: &Link<'_>,
+        typing: &Typing,
+    ) {
+        let (Some(blob), Some(source)) = (blob, source) else {
+            return;
+        };
+        let mut inputs: Vec<DType> = input_dtypes(&blob.module)
+            .into_iter()
+            .map(|d| d.unwrap_or(self.kind))
+            .collect();
+        for (of, arg) in inputs.iter_mut().zip(link.carry.iter().chain(link.tensors)) {
+            if let Arg::Value(v) = arg {
+                *of = typing.dtype(*v);
+            }
+        }
+        self.instance(blob, source, inputs);
     }
 
     /// The kernel of a unit that is one, with the number of its first strip.

@@ -297,7 +297,7 @@ impl Lowerer<'_> {
                 self.cast(lane, dtype)
             }
             Arg::Host(e) => self.scalar(e, dtype),
-            Arg::List(_) | Arg::None => unreachable!("a lane op takes tensors and scalars"),
+            Arg::List(_) | Arg::Field(_) | Arg::None => unreachable!("a lane op takes tensors and scalars"),
         }
     }
 

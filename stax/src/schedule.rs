@@ -39,6 +39,8 @@ pub enum UnitKind {
     Op,
     /// Graphs inside the module.
     Region,
+    /// A callee, whose units take this one's place when a function is bound.
+    Link,
     /// A tensor from host values.
     Create,
 }
@@ -119,6 +121,7 @@ fn unit_kind(op: Op) -> UnitKind {
         Lowering::Copy => UnitKind::Copy,
         Lowering::Op => UnitKind::Op,
         Lowering::Region => UnitKind::Region,
+        Lowering::Link => UnitKind::Link,
         Lowering::Create => UnitKind::Create,
     }
 }

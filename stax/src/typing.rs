@@ -42,6 +42,12 @@ impl Typing {
                     t.dtypes.push(dtypes);
                     t.signatures.push(None);
                 }
+                NodeKind::Call(op, args) if matches!(op.row().lowering, Lowering::Link) => {
+                    let float = t.first_float(args);
+                    let each = node.types.iter().map(|ty| ty.dtype.unwrap_or(float));
+                    t.dtypes.push(each.collect());
+                    t.signatures.push(None);
+                }
                 NodeKind::Call(op, args) => {
                     let Signature { compute, result } = t.signature(module, *op, args).map_err(at)?;
                     let result = result.ok_or_else(|| at(open(*op)))?;
@@ -54,6 +60,15 @@ impl Typing {
             }
         }
         Ok(t)
+    }
+
+    /// What a callee most likely gives where its types do not tell: the first float that it takes. A kernel that was
+    /// emitted for another dtype than the one that turns out is not used.
+    fn first_float(&self, args: &[Arg]) -> DType {
+        let mut found = None;
+        let mut look = |v: Value| found = found.or(Some(self.dtype(v)).filter(|d| d.is_float()));
+        args.iter().for_each(|a| a.tensors(&mut look));
+        found.unwrap_or(DType::F32)
     }
 
     /// The result dtypes of a call of regions, which must agree.
@@ -134,7 +149,7 @@ impl Typing {
             }),
             Arg::Host(e) => ArgType::Host(self.representative(e)),
             Arg::List(l) => ArgType::List(l.iter().map(|a| self.arg(a)).collect()),
-            Arg::None => ArgType::None,
+            Arg::Field(_) | Arg::None => ArgType::None,
         }
     }
 

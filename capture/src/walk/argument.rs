@@ -37,6 +37,8 @@ impl Walk {
             }
             ParamKind::DType => self.as_host(kind, at, HostType::DType).map(Arg::Host),
             ParamKind::Flag => self.as_host(kind, at, HostType::Bool).map(Arg::Host),
+            // callees are not operations that a user writes
+            ParamKind::Arguments | ParamKind::Over => None,
             ParamKind::Options(options) => self.options_argument(options, kind, at),
             ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => self.integers(kind, at, p),
         }

@@ -434,6 +434,8 @@ fn signature(params: &[ParamRow]) -> String {
             ParamKind::Ints => "integers",
             ParamKind::Flag => "bool",
             ParamKind::Region => "region",
+            ParamKind::Arguments => "arguments",
+            ParamKind::Over => "count or list",
             ParamKind::Options(o) => o.name,
             ParamKind::Shape => "shape",
             ParamKind::DType => "DType",

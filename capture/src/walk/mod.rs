@@ -143,6 +143,7 @@ impl Walk {
                 self.builder.module.scalars.push(ScalarInput {
                     name: name.clone(),
                     ty,
+                    source: None,
                 });
                 Kind::Host(Expr::Param(index, ty))
             }
@@ -176,6 +177,7 @@ impl Walk {
             Read::Host(tokens) => self.builder.module.scalars.push(ScalarInput {
                 name: text(tokens.clone()),
                 ty: r.ty,
+                source: None,
             }),
         }
     }

@@ -85,7 +85,7 @@ impl<'a, V: Meta> Demand<'a, V> {
                 Some(value) => EvalArg::Value(value.clone()),
                 None => return Err(EvalError::Results { value: *v }.into()),
             },
-            Arg::None => EvalArg::None,
+            Arg::Field(_) | Arg::None => EvalArg::None,
             Arg::Host(e) => match e.eval(self) {
                 Ok(h) => EvalArg::Host(h),
                 Err(HostError::Unknown) => by.unknown(node, op, e)?,

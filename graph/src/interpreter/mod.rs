@@ -173,7 +173,7 @@ fn evaluate<V: Meta, I: Interpreter<V> + ?Sized>(
 ) -> Result<EvalArg<V>, I::Error> {
     Ok(match arg {
         Arg::Value(v) => EvalArg::Value(values.take(*v)?),
-        Arg::None => EvalArg::None,
+        Arg::Field(_) | Arg::None => EvalArg::None,
         Arg::Host(e) => {
             let result = e.eval(&*values);
             values.release(e);

@@ -76,7 +76,7 @@ impl<'a, V: Meta> Values<'a, V> {
                 }
             }),
             Arg::List(l) => l.iter().for_each(|a| self.count(a)),
-            Arg::None => {}
+            Arg::Field(_) | Arg::None => {}
         }
     }
 

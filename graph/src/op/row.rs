@@ -39,6 +39,10 @@ pub enum ParamKind {
     Flag,
     /// The number of a graph inside the module.
     Region,
+    /// What a callee takes: tensors, numbers, parts of aggregates, or nothing for an absent `Option`.
+    Arguments,
+    /// The number of a loop's steps, or the list that it goes over.
+    Over,
     /// A struct of settings or an enum, flattened.
     Options(&'static OptionsRow),
 }
@@ -62,6 +66,8 @@ impl ParamKind {
             ParamKind::DType => "a dtype",
             ParamKind::Flag => "a bool",
             ParamKind::Region => "a region",
+            ParamKind::Arguments => "a list of arguments",
+            ParamKind::Over => "a count or a list of an aggregate",
             ParamKind::Options(o) => o.name,
         }
     }
@@ -70,6 +76,8 @@ impl ParamKind {
     pub fn accepts(self, arg: &Arg) -> bool {
         let host = |t: HostType| self.accepts_host(t);
         match (self, arg) {
+            (ParamKind::Arguments, Arg::List(l)) => !l.iter().any(|a| matches!(a, Arg::List(_))),
+            (_, Arg::Field(_)) => self == ParamKind::Over,
             (ParamKind::Shape, Arg::Value(_)) => true,
             (_, Arg::Value(_)) => self.takes_tensor(),
             (_, Arg::None) => self == ParamKind::OptTensor,
@@ -99,6 +107,7 @@ impl ParamKind {
             | ParamKind::Dim
             | ParamKind::Dims
             | ParamKind::Ints
+            | ParamKind::Over
             | ParamKind::Shape => t.may_be_int(),
             ParamKind::DType => t == HostType::DType,
             ParamKind::Flag => t == HostType::Bool,
@@ -106,6 +115,7 @@ impl ParamKind {
             | ParamKind::Index
             | ParamKind::OptTensor
             | ParamKind::Tensors
+            | ParamKind::Arguments
             | ParamKind::Options(_) => false,
         }
     }
@@ -127,6 +137,7 @@ impl ParamKind {
             ArgType::Tensor(_) | ArgType::List(_) | ArgType::None => false,
         };
         match (self, arg) {
+            (ParamKind::Arguments, ArgType::List(_)) | (ParamKind::Over, ArgType::None) => true,
             (ParamKind::Shape, ArgType::Tensor(_)) => true,
             (_, ArgType::Tensor(_)) => self.takes_tensor(),
             (_, ArgType::None) => self == ParamKind::OptTensor,
@@ -224,6 +235,8 @@ pub enum Lowering {
     Op,
     /// Graphs inside the module.
     Region,
+    /// The graph of a callee, which replaces the node when a function is bound.
+    Link,
     /// A tensor made from host values.
     Create,
     /// Expanded into other rows.
@@ -495,6 +508,9 @@ macro_rules! lowering {
     (region) => {
         Lowering::Region
     };
+    (link) => {
+        Lowering::Link
+    };
     (create) => {
         Lowering::Create
     };
@@ -544,6 +560,12 @@ macro_rules! kind {
     };
     (region) => {
         ParamKind::Region
+    };
+    (arguments) => {
+        ParamKind::Arguments
+    };
+    (over) => {
+        ParamKind::Over
     };
     (conv1d_options) => {
         ParamKind::Options(&options::CONV1D)

@@ -8,12 +8,13 @@
 //!
 //! Parameter kinds: `tensor`, `index` (a tensor of integers), `opt_tensor`, `tensors` (a slice), `operand` (tensor or scalar), `scalar`,
 //! `float`, `int` (a size, index or count), `dim` (negative counts from the end), `dims`, `shape`
-//! (one -1 is inferred; a tensor stands for its sizes), `ints`, `dtype`, `flag` (a bool), `region` (the number of a graph inside the module), and the options types of
+//! (one -1 is inferred; a tensor stands for its sizes), `ints`, `dtype`, `flag` (a bool), `region` (the number of a graph inside the module), `arguments` and `over` (what a
+//! callee takes, and what a loop goes over), and the options types of
 //! [`options`](crate::op::options). A row whose first parameter is a `tensor` is a method.
 //!
 //! Lowerings: `lane(class)` is a lane function, element by element; `reduce(kind)` a fold over rows;
 //! `view` changes metadata only; `copy` joins elements by copies; `contract` is a matrix product; `op` is a runtime kernel of its
-//! own; `region` runs graphs inside the module; `create` makes a tensor from host values; `composite(rule)` is expanded into other rows by `decompose::rule`.
+//! own; `region` runs graphs inside the module; `link` is replaced by a callee's graph when a function is bound; `create` makes a tensor from host values; `composite(rule)` is expanded into other rows by `decompose::rule`.
 
 /// Calls `$callback! { rows }` with every row of the table.
 #[macro_export]
@@ -443,7 +444,11 @@ macro_rules! op_table {
             #[doc(hidden)]
             Cond cond try_cond(pred: tensor, inputs: tensors, yes: region, no: region) => regions, cond, cond, region;
             #[doc(hidden)]
-            WhileLoop while_loop try_while_loop(carry: tensors, inputs: tensors, pred: region, body: region) => regions, while_loop, open, region;
+            WhileLoop while_loop try_while_loop(carry: tensors, inputs: tensors, pred: region, body: region) => regions, any, open, region;
+            #[doc(hidden)]
+            Invoke invoke try_invoke(callee: int, site: int, tensors: arguments, hosts: arguments, aggregates: arguments) => regions, any, open, link;
+            #[doc(hidden)]
+            Each each try_each(over: over, site: int, carry: tensors, tensors: arguments, hosts: arguments, aggregates: arguments, body: ints) => regions, any, open, link;
             // cast
             #[doc(hidden)]
             AsFloat as_float try_as_float(x: tensor) => one, same, float, lane(cast);

@@ -1,9 +1,10 @@
 //! Dead code: calls that no result depends on go.
 //!
 //! Inputs stay. Random operations stay, dead or not: each owns a number in the order of the program, and a missing one
-//! would change every later draw. Integer divisions stay where the divisor may be zero, for their error.
+//! would change every later draw; a callee may draw some. Integer divisions stay where the divisor may be zero, for their error.
 
 use super::rewrite::{Edit, rewrite};
+use crate::op::row::Lowering;
 use crate::{Arg, GraphModule, Node, Op};
 
 /// Runs the pass.
@@ -18,7 +19,9 @@ pub fn run(module: &mut GraphModule) -> bool {
     }
     for id in graph.ids().rev() {
         let node = graph.node(id);
-        let root = node.op().is_none_or(|op| op.is_random() || may_fail(op, node));
+        let root = node.op().is_none_or(|op| {
+            op.is_random() || may_fail(op, node) || matches!(op.row().lowering, Lowering::Link)
+        });
         live[id.index()] |= root;
         if live[id.index()] {
             for arg in node.args() {

@@ -68,7 +68,7 @@ fn fold_arg(arg: &mut Arg, env: &dyn Env) -> bool {
     match arg {
         Arg::Host(e) => fold(e, env),
         Arg::List(l) => l.iter_mut().fold(false, |c, a| fold_arg(a, env) | c),
-        Arg::Value(_) | Arg::None => false,
+        Arg::Value(_) | Arg::Field(_) | Arg::None => false,
     }
 }
 

@@ -62,7 +62,7 @@ fn dims(arg: &mut Arg, places: usize) -> bool {
     match arg {
         Arg::Host(e) => from_front(e, places),
         Arg::List(l) => l.iter_mut().fold(false, |c, a| dims(a, places) | c),
-        Arg::Value(_) | Arg::None => false,
+        Arg::Value(_) | Arg::Field(_) | Arg::None => false,
     }
 }
 
@@ -81,7 +81,7 @@ fn expressions(arg: &mut Arg, env: &TypeEnv<'_>) -> bool {
     match arg {
         Arg::Host(e) => expression(e, env),
         Arg::List(l) => l.iter_mut().fold(false, |c, a| expressions(a, env) | c),
-        Arg::Value(_) | Arg::None => false,
+        Arg::Value(_) | Arg::Field(_) | Arg::None => false,
     }
 }
 

@@ -31,6 +31,7 @@ mod expr;
 mod lex;
 mod parse;
 mod print;
+mod structure;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::parse;

@@ -13,7 +13,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-type Parsed<T> = Result<T, ParseError>;
+pub(super) type Parsed<T> = Result<T, ParseError>;
 
 /// Parses without verifying: for tools and tests that look at broken graphs.
 ///
@@ -45,7 +45,7 @@ pub(super) struct Parser<'a> {
     tokens: Vec<(Token<'a>, usize)>,
     at: usize,
     nesting: usize,
-    module: GraphModule,
+    pub(super) module: GraphModule,
     symbols: HashMap<String, u32>,
     locations: HashMap<(u32, u32), u32>,
     /// The byte offset of each node.
@@ -80,11 +80,11 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn is(&self, punct: &str) -> bool {
+    pub(super) fn is(&self, punct: &str) -> bool {
         matches!(self.peek(), Token::Punct(p) if *p == punct)
     }
 
-    fn eat(&mut self, punct: &str) -> bool {
+    pub(super) fn eat(&mut self, punct: &str) -> bool {
         let is = self.is(punct);
         if is {
             self.next();
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn keyword(&mut self, word: &str) -> bool {
+    pub(super) fn keyword(&mut self, word: &str) -> bool {
         let is = matches!(self.peek(), Token::Ident(w) if *w == word);
         if is {
             self.next();
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         self.module.scalars.get(i as usize).map(|s| s.ty)
     }
 
-    fn name(&mut self, what: &str) -> Parsed<String> {
+    pub(super) fn name(&mut self, what: &str) -> Parsed<String> {
         let name = match self.peek() {
             Token::Ident(s) => s.to_string(),
             Token::Str(s) => s.clone(),
@@ -198,6 +198,13 @@ impl<'a> Parser<'a> {
                 self.module.locations[0].column = column;
             }
         }
+        while self.keyword("aggregate") {
+            self.aggregate()?;
+        }
+        while self.keyword("callee") {
+            let callee = self.name("the callee's path")?;
+            self.module.callees.push(callee);
+        }
         if self.keyword("symbols") {
             loop {
                 self.symbol()?;
@@ -257,6 +264,7 @@ impl<'a> Parser<'a> {
                 }
                 self.next();
                 let name = self.name("the parameter's name")?;
+                let source = self.source()?;
                 self.punct(":")?;
                 let Token::Ident(ty) = *self.peek() else {
                     return Err(self.expected("a scalar type"));
@@ -265,9 +273,14 @@ impl<'a> Parser<'a> {
                     return Err(self.expected("a scalar type"));
                 };
                 self.next();
-                self.module.scalars.push(ScalarInput { name, ty });
+                self.module.scalars.push(ScalarInput { name, ty, source });
             } else {
                 inputs.push(self.name("a parameter")?);
+                match self.source()? {
+                    Some(path) => self.module.fields.push(path),
+                    None if self.module.fields.is_empty() => {}
+                    None => return Err(self.expected("`from`, as the parameter before has it")),
+                }
                 let spec = if self.eat(":") { Some(self.ty()?) } else { None };
                 self.module.specs.push(spec);
             }
@@ -591,6 +604,9 @@ impl<'a> Parser<'a> {
         if self.keyword("none") {
             return Ok(Arg::None);
         }
+        if self.keyword("field") {
+            return self.field_path().map(Arg::Field);
+        }
         Ok(Arg::Host(self.expr()?))
     }
 
@@ -602,7 +618,7 @@ impl<'a> Parser<'a> {
         Ok((line, self.small()?))
     }
 
-    fn small(&mut self) -> Parsed<u32> {
+    pub(super) fn small(&mut self) -> Parsed<u32> {
         let at = self.at;
         let v = self.int(false)?;
         u32::try_from(v).map_err(|_| {

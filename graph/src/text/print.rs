@@ -19,6 +19,7 @@ impl fmt::Display for Arg {
                 commas(f, l.iter())?;
                 f.write_str("]")
             }
+            Arg::Field(p) => p.fmt(f),
             Arg::None => f.write_str("none"),
         }
     }
@@ -181,13 +182,21 @@ impl GraphModule {
         for i in 0..self.graph.inputs.len() {
             comma(f)?;
             f.write_str(&name(self.input_name(i)))?;
+            let own = self.graph.inputs.len().saturating_sub(self.fields.len());
+            if let Some(path) = i.checked_sub(own).and_then(|k| self.fields.get(k)) {
+                write!(f, " from {path}")?;
+            }
             if let Some(Some(spec)) = self.specs.get(i) {
                 write!(f, ": {}", spec.display(names))?;
             }
         }
         for (i, s) in self.scalars.iter().enumerate() {
             comma(f)?;
-            write!(f, "${i} {}: {}", name(&s.name), s.ty.name())?;
+            write!(f, "${i} {}", name(&s.name))?;
+            if let Some(path) = &s.source {
+                write!(f, " from {path}")?;
+            }
+            write!(f, ": {}", s.ty.name())?;
         }
         f.write_str(")")?;
         if !self.output_specs.is_empty() {
@@ -211,6 +220,12 @@ impl GraphModule {
                 write!(f, " @{}:{}", l.line, l.column)?;
             }
             f.write_str("\n")?;
+        }
+        for a in &self.aggregates {
+            writeln!(f, "  aggregate {} {}", name(&a.name), a.schema)?;
+        }
+        for callee in &self.callees {
+            writeln!(f, "  callee {callee:?}")?;
         }
         for (i, (s, shown)) in self.symbols.iter().zip(names).enumerate() {
             f.write_str(if i == 0 { "  symbols " } else { ", " })?;

@@ -248,7 +248,8 @@ fn guards(module: &GraphModule, key_params: &[bool]) -> GuardChain {
             });
         }
     }
-    for (s, key) in module.scalars.iter().zip(key_params) {
+    let own = module.scalars.iter().filter(|s| s.source.is_none());
+    for (s, key) in own.zip(key_params) {
         if *key {
             guards.push(Guard {
                 source: format!("{}: {} is part of the key", s.name, s.ty.name()),

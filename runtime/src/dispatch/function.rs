@@ -3,10 +3,10 @@
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
-use super::path;
 use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
+use crate::plan::link::{Callable, link};
 use crate::plan::{Plan, Results};
 use crate::{DType, Error, Result, Tensor, is_grad_enabled};
 use arc_swap::ArcSwap;
@@ -77,11 +77,15 @@ pub struct Function {
     line: u32,
     blob: &'static [u8],
     strips: &'static [Strip],
+    /// How the functions that it calls are reached.
+    callees: &'static [fn() -> &'static Function],
+    reuse_limit: Option<usize>,
     state: OnceLock<std::result::Result<State, String>>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
+    function: &'static Function,
     /// The paths in source order.
     pub paths: Vec<Blob>,
     pub key_params: Vec<bool>,
@@ -214,8 +218,24 @@ impl Function {
             line,
             blob,
             strips,
+            callees: &[],
+            reuse_limit: None,
             state: OnceLock::new(),
         }
+    }
+
+    /// With the functions that its graph calls.
+    #[must_use]
+    pub const fn calling(mut self, callees: &'static [fn() -> &'static Function]) -> Function {
+        self.callees = callees;
+        self
+    }
+
+    /// A region: one plan may hold it for so many kinds of arguments.
+    #[must_use]
+    pub const fn region(mut self, max_reuse_entries: usize) -> Function {
+        self.reuse_limit = Some(max_reuse_entries);
+        self
     }
 
     /// The function's path.
@@ -251,6 +271,7 @@ impl Function {
             counters::CAPTURES.add(1);
             let key_params = key_params(&paths);
             Ok(State {
+                function: self,
                 paths,
                 key_params,
                 table: ArcSwap::from_pointee(Vec::new()),
@@ -342,7 +363,12 @@ impl Function {
     }
 
     #[cold]
-    fn bind(&'static self, state: &State, tensors: &[&Tensor], scalars: &[Host]) -> Result<Arc<Bound>> {
+    fn bind(
+        &'static self,
+        state: &'static State,
+        tensors: &[&Tensor],
+        scalars: &[Host],
+    ) -> Result<Arc<Bound>> {
         let mut entries = lock(&state.entries);
         if let Some(bound) = state.find(tensors, scalars) {
             counters::HITS.add(1);
@@ -352,31 +378,30 @@ impl Function {
         let key = Key::of(tensors, scalars, &state.key_params);
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
         let bound = same_device("call", tensors).and_then(|()| {
-            let path = path::select(&state.paths, &metas, scalars)?;
-            let blob = &state.paths[path];
-            let plan = bind(blob, self.strips, &metas, &key.scalars, Some(scalars), kernels()?)?;
-            Ok((path, plan))
+            let linked = link(state, &metas, scalars)?;
+            let plan = bind(
+                &linked.blob,
+                &linked.strips,
+                &metas,
+                &key.scalars,
+                Some(scalars),
+                kernels()?,
+            )?;
+            Ok((linked, plan))
         });
-        let (path, plan) = bound.inspect_err(|_| state.errors.add(1))?;
+        let (linked, plan) = bound.inspect_err(|_| state.errors.add(1))?;
+        for (callee, path, pattern) in &linked.entries {
+            callee.note_entry(*path, pattern);
+        }
+        let path = linked.path;
         counters::BINDS.add(1);
         state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
         for f in &plan.fallbacks {
             log::debug!("{}: group `{}` falls back: {}", self.path, f.group, f.reason);
         }
-        let pattern = pattern(&state.paths[path].module, &key);
-        let entry = entries
-            .iter()
-            .position(|e| e.path == path && e.pattern == pattern)
-            .unwrap_or_else(|| {
-                entries.push(EntryState {
-                    path,
-                    pattern,
-                    binds: 0,
-                });
-                entries.len() - 1
-            });
-        entries[entry].binds += 1;
+        let pattern = pattern(&linked.blob.module, &key);
+        let entry = enter(&mut entries, path, &pattern);
         let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
         let tally = Arc::new(Tally {
             runs: Sharded::new(),
@@ -451,6 +476,50 @@ pub(crate) fn run_updating(
     Ok(results)
 }
 
+/// The entry of that pattern, with one bind more.
+fn enter(entries: &mut Vec<EntryState>, path: usize, pattern: &str) -> usize {
+    let known = entries
+        .iter()
+        .position(|e| e.path == path && e.pattern == pattern);
+    let entry = known.unwrap_or_else(|| {
+        entries.push(EntryState {
+            path,
+            pattern: pattern.to_string(),
+            binds: 0,
+        });
+        entries.len() - 1
+    });
+    entries[entry].binds += 1;
+    entry
+}
+
+impl Callable for State {
+    fn name(&self) -> &str {
+        self.function.path
+    }
+    fn paths(&self) -> &[Blob] {
+        &self.paths
+    }
+    fn strips(&self) -> &'static [Strip] {
+        self.function.strips
+    }
+    fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
+        match self.function.callees.get(number) {
+            Some(reach) => Ok(reach().state()?),
+            None => Err(Error::msg(format!(
+                "`{}` has no callee {number}; this is a bug, please report it",
+                self.function.path
+            ))),
+        }
+    }
+    fn note_entry(&self, path: usize, pattern: &str) {
+        enter(&mut lock(&self.entries), path, pattern);
+    }
+    fn reuse_limit(&self) -> Option<usize> {
+        self.function.reuse_limit
+    }
+}
+
 impl State {
     #[inline]
     fn find(&self, tensors: &[&Tensor], scalars: &[Host]) -> Option<Arc<Bound>> {
@@ -509,7 +578,16 @@ fn pattern(module: &GraphModule, key: &Key) -> String {
         let grad = if t.requires_grad { " requires_grad" } else { "" };
         parts.push(format!("{name}: {}[{}]{layout}{grad}", t.dtype, dims.join(", ")));
     }
-    for (s, v) in module.scalars.iter().zip(&key.scalars) {
+    let own = module.scalars.iter().filter(|s| s.source.is_none());
+    let (of_own, of_fields) = key.scalars.split_at(own.clone().count().min(key.scalars.len()));
+    if !of_fields.is_empty() {
+        let values = of_fields.iter().flatten();
+        let shown: Vec<String> = values
+            .map(|v| tensorplay_graph::Expr::Literal(*v).to_string())
+            .collect();
+        parts.push(format!("fields == ({})", shown.join(", ")));
+    }
+    for (s, v) in own.zip(of_own) {
         if let Some(v) = v {
             parts.push(format!("{} == {}", s.name, tensorplay_graph::Expr::Literal(*v)));
         }

@@ -46,10 +46,11 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn of(tensors: &[&Tensor], scalars: &[Host], key_params: &[bool]) -> Key {
-        let in_key = |(h, k): (&Host, &bool)| k.then_some(*h);
+        // numbers of aggregates follow the parameters, and belong to the key
+        let in_key = |(i, h): (usize, &Host)| key_params.get(i).is_none_or(|k| *k).then_some(*h);
         Key {
             tensors: tensors.iter().map(|t| TensorKey::of(t)).collect(),
-            scalars: scalars.iter().zip(key_params).map(in_key).collect(),
+            scalars: scalars.iter().enumerate().map(in_key).collect(),
             grad: is_grad_enabled(),
         }
     }

@@ -13,7 +13,6 @@ pub mod explain;
 mod function;
 mod key;
 mod mode;
-mod path;
 
 pub(crate) use function::run_updating;
 pub use function::{Function, HostArg, Outputs, reset};

@@ -3,6 +3,7 @@
 use super::EagerArg;
 use crate::device::same_device;
 use crate::plan::bind::{Kernels, Meta, bind};
+use crate::plan::link::Strips;
 use crate::plan::{Plan, Results};
 use crate::{Device, Result, Scalar, Tensor};
 use smallvec::SmallVec;
@@ -130,6 +131,7 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
                     Scalar::Bool(_) => HostType::Bool,
                 };
                 b.module.scalars.push(ScalarInput {
+                    source: None,
                     name: op.row().params[i].name.into(),
                     ty,
                 });
@@ -161,5 +163,5 @@ fn build(op: Op, args: &[EagerArg<'_>], tensors: &[&Tensor]) -> Result<Plan> {
     })?;
     let metas: Vec<Meta> = tensors.iter().map(|t| Meta::of(t)).collect();
     let unknown = vec![None; b.module.scalars.len()];
-    bind(&blob, &[], &metas, &unknown, None, Kernels::Tile)
+    bind(&blob, &Strips::One(&[]), &metas, &unknown, None, Kernels::Tile)
 }

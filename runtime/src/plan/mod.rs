@@ -15,6 +15,7 @@ pub(crate) mod bind;
 mod check;
 mod contract;
 mod copy;
+pub(crate) mod link;
 mod op;
 mod region;
 mod run;

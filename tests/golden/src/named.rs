@@ -39,7 +39,12 @@ impl Named {
             match unit.kind {
                 UnitKind::Map | UnitKind::Row => named.groups += 1,
                 UnitKind::Contract => named.contractions += 1,
-                UnitKind::Create | UnitKind::View | UnitKind::Copy | UnitKind::Op | UnitKind::Region => {}
+                UnitKind::Create
+                | UnitKind::View
+                | UnitKind::Copy
+                | UnitKind::Op
+                | UnitKind::Region
+                | UnitKind::Link => {}
             }
         }
         let module = &blob.module;
@@ -76,7 +81,7 @@ impl Interpreter<TensorType> for Walk<'_> {
             Lowering::Copy => self.named.copies += parts(&args),
             Lowering::Create if op.is_random() => self.named.ops += 1,
             // operands of a runtime operation are made dense
-            Lowering::Op | Lowering::Region => {
+            Lowering::Op | Lowering::Region | Lowering::Link => {
                 self.named.ops += 1;
                 self.named.may_copy += args.iter().filter(|a| matches!(a, EvalArg::Value(_))).count() as u64;
             }

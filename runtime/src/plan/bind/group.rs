@@ -18,7 +18,7 @@ impl<'a> Binder<'a> {
         let shared = match emitted {
             Some((lowered, first)) if self.kernels != Kernels::Tile => {
                 let n = lowered.kernel.maps().count();
-                let strips = &self.strips[*first as usize..*first as usize + n];
+                let strips = &self.strips.of(u)[*first as usize..*first as usize + n];
                 strips.iter().all(Strip::runs).then(|| (lowered.clone(), strips))
             }
             _ => None,

@@ -2,7 +2,8 @@
 
 use super::*;
 
-pub(super) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
+/// The rules of a graph as written, for a call.
+pub(crate) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
     let types = inputs
         .iter()
         .map(|m| TensorType::known(m.dtype, &m.shape))
@@ -138,7 +139,7 @@ impl Binder<'_> {
                     .map(|a| self.arg_type((id, op), a))
                     .collect::<Result<_>>()?,
             ),
-            Arg::None => ArgType::None,
+            Arg::Field(_) | Arg::None => ArgType::None,
         })
     }
 

@@ -10,6 +10,8 @@ pub(crate) fn key_params(paths: &[Blob]) -> Vec<bool> {
         for guard in &blob.written.guards {
             guard.params(&mut |i| of[i as usize] = true);
         }
+        let mut own = blob.module.scalars.iter().map(|s| s.source.is_none());
+        of.retain(|_| own.next() == Some(true));
         key.resize(of.len().max(key.len()), false);
         key.iter_mut().zip(of).for_each(|(all, of)| *all |= of);
     }
@@ -54,7 +56,7 @@ fn all_params(a: &Arg, key: &mut [bool]) {
     match a {
         Arg::Host(e) => e.params(&mut |i| key[i as usize] = true),
         Arg::List(l) => l.iter().for_each(|a| all_params(a, key)),
-        Arg::Value(_) | Arg::None => {}
+        Arg::Value(_) | Arg::Field(_) | Arg::None => {}
     }
 }
 

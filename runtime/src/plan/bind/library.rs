@@ -143,7 +143,7 @@ impl Binder<'_> {
                 }
                 Arg::Host(_) => self.host(arg).map_or(Attribute::Absent, Attribute::Host),
                 Arg::List(l) => Attribute::List(l.iter().map(|a| self.host(a)).collect()),
-                Arg::None => Attribute::Absent,
+                Arg::Field(_) | Arg::None => Attribute::Absent,
             });
         }
         if op == Op::ScaledDotProductAttention {

@@ -6,12 +6,13 @@ mod key;
 mod library;
 mod region;
 
-pub(crate) use infer::host_error;
+pub(crate) use infer::{check_written, host_error};
 pub(crate) use key::key_params;
 pub(crate) use region::PathTypes;
 
 use super::arena::{Draft, place};
 use super::check::{self, Divisor};
+use super::link::Strips;
 use super::op::{Attribute, Dense, OpStep};
 use super::space::{IterSpace, Shapes, broadcast_strides};
 use super::spec::Binding;
@@ -67,11 +68,12 @@ impl Meta {
     }
 }
 
-/// Binds `blob` to inputs. `scalars` holds the values that are part of the key. With the scalars of a `call`, the rules
-/// of the operations that the user wrote are checked first, so that errors name these.
+/// Binds `blob` to inputs. `scalars` holds the values that are part of the key. The scalars of a `call`
+/// tell the types of those that the build did not know. The rules of the operations that the user wrote have been checked
+/// ([`check_written`], linking), so that errors name these.
 pub(crate) fn bind(
     blob: &Blob,
-    strips: &'static [Strip],
+    strips: &Strips,
     inputs: &[Meta],
     scalars: &[Option<Host>],
     call: Option<&[Host]>,
@@ -85,9 +87,6 @@ pub(crate) fn bind(
             let name = &module.graph.node(module.graph.inputs[i]).name;
             specs.check(name, spec, meta.dtype, &meta.shape)?;
         }
-    }
-    if let Some(call) = call {
-        infer::check_written(&blob.written, inputs, call)?;
     }
     let infer = |scalars: &[Option<Host>]| {
         Typing::infer(module, &dtypes, scalars).map_err(|e| match module.graph.node(e.node).op() {
@@ -139,7 +138,7 @@ pub(crate) fn bind(
 
 struct Binder<'a> {
     blob: &'a Blob,
-    strips: &'static [Strip],
+    strips: &'a Strips,
     typing: Typing,
     scalars: &'a [Option<Host>],
     kernels: Kernels,
@@ -244,7 +243,10 @@ impl<'a> Binder<'a> {
             UnitKind::Contract => self.product(unit.members[0].node),
             UnitKind::Copy => self.join(unit.members[0].node),
             UnitKind::Op => self.operation(unit.members[0].node),
-            UnitKind::Region => self.regions(unit.members[0].node),
+            UnitKind::Region => self.regions(u, unit.members[0].node),
+            UnitKind::Link => Err(Error::msg(
+                "a call was not linked; this is a bug, please report it",
+            )),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }

@@ -64,6 +64,7 @@ impl Interpreter<TensorType> for PathTypes<'_> {
 enum Misfit {
     Inside(Box<OpError>),
     Differ(String),
+    DTypes(String),
 }
 
 impl Misfit {
@@ -72,6 +73,8 @@ impl Misfit {
             Misfit::Inside(e) => *e,
             Misfit::Differ(message) => OpError::new(Code::SIZES, OpErrorKind::Shape, op.name(), message)
                 .help("both branches, and a loop's carried values and body, have the same shapes and dtypes"),
+            Misfit::DTypes(message) => OpError::new(Code::DTYPE, OpErrorKind::DType, op.name(), message)
+                .help("convert one with to_dtype(..)"),
         }
     }
 }
@@ -106,11 +109,12 @@ fn region_types(
         each.collect::<Vec<_>>().join(", ")
     };
     if expected != results.as_slice() {
-        return Err(Misfit::Differ(format!(
-            "{what} {} and {}",
-            shown(expected),
-            shown(&results)
-        )));
+        let message = format!("{what} {} and {}", shown(expected), shown(&results));
+        let dtypes = |l: &[TensorType]| l.iter().map(|t| t.dtype).collect::<Vec<_>>();
+        return Err(match dtypes(expected) == dtypes(&results) {
+            true => Misfit::Differ(message),
+            false => Misfit::DTypes(message),
+        });
     }
     let one = |t: &TensorType| t.sizes().is_some_and(|s| s.iter().product::<usize>() == 1);
     if carried > 0 && !matches!(&first[..], [t] if one(t)) {
@@ -148,7 +152,7 @@ impl Binder<'_> {
     }
 
     /// A call of regions: their plans are bound to the places of the inputs.
-    pub(super) fn regions(&mut self, id: NodeId) -> Result<()> {
+    pub(super) fn regions(&mut self, u: u32, id: NodeId) -> Result<()> {
         let node = self.graph().node(id).clone();
         let (Some(op), Some(call)) = (node.op(), node.region_call()) else {
             return Ok(());
@@ -171,13 +175,14 @@ impl Binder<'_> {
             })
             .collect();
         let blob = self.blob;
+        let strips = Strips::One(self.strips.of(u));
         let mut plan = |r: usize| -> Result<Plan> {
             let region = blob.regions.get(r).ok_or_else(|| {
                 Error::msg(format!(
                     "`{op}` has no region {r}; this is a bug, please report it"
                 ))
             })?;
-            let plan = bind(region, self.strips, &metas, self.scalars, None, self.kernels)?;
+            let plan = bind(region, &strips, &metas, self.scalars, None, self.kernels)?;
             self.fallbacks.extend(plan.fallbacks.iter().cloned());
             Ok(plan)
         };

@@ -1,0 +1,399 @@
+//! The first walk: which path every call takes, by shapes alone.
+
+use super::Callable;
+use crate::plan::bind::{Meta, PathTypes};
+use crate::plan::spec::Binding;
+use crate::{DType, Error, Result};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use tensorplay_graph::{
+    Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter, Link, Node,
+    NodeId, Op, TensorType, Tree, TypeError,
+};
+use tensorplay_stax::blob::Blob;
+
+/// What a call brings, flattened.
+pub(super) struct Chooser<'a> {
+    pub inputs: &'a [Meta],
+    pub hosts: &'a [Host],
+}
+
+/// A call of a function or of a loop's body.
+pub(super) struct Frame<'a> {
+    pub callable: &'a dyn Callable,
+    pub paths: SmallVec<[&'a Blob; 2]>,
+    /// The types of its own tensor parameters; `None` for an absent `Option`.
+    pub tensors: SmallVec<[Option<TensorType>; 6]>,
+    /// Its own numbers.
+    pub hosts: SmallVec<[Host; 4]>,
+    pub trees: SmallVec<[&'a Tree; 2]>,
+}
+
+/// The path that a call takes, and those of the calls inside it.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub path: usize,
+    /// The dtypes of the path's inputs.
+    pub dtypes: Vec<Option<DType>>,
+    /// The values of the path's scalars.
+    pub scalars: Vec<Host>,
+    /// By site: one call, or one a step of a loop.
+    pub calls: BTreeMap<usize, Calls>,
+}
+
+#[derive(Debug)]
+pub(super) enum Calls {
+    Function {
+        callable: &'static dyn Callable,
+        pattern: String,
+        chosen: Box<Chosen>,
+    },
+    Body(Vec<Chosen>),
+}
+
+impl Chosen {
+    /// What each callee inside is entered for.
+    pub fn entries(&self, out: &mut Vec<(&'static dyn Callable, usize, String)>) {
+        for calls in self.calls.values() {
+            match calls {
+                Calls::Function {
+                    callable,
+                    pattern,
+                    chosen,
+                } => {
+                    let entry = (*callable, chosen.path, pattern.clone());
+                    if !out.iter().any(|e| same(e, &entry)) {
+                        out.push(entry);
+                    }
+                    chosen.entries(out);
+                }
+                Calls::Body(steps) => steps.iter().for_each(|c| c.entries(out)),
+            }
+        }
+    }
+}
+
+type Entry = (&'static dyn Callable, usize, String);
+
+fn same(a: &Entry, b: &Entry) -> bool {
+    std::ptr::addr_eq(a.0, b.0) && a.1 == b.1 && a.2 == b.2
+}
+
+/// A region that one plan would hold for too many patterns is an error.
+pub(super) fn check_reuse(entries: &[Entry]) -> Result<()> {
+    for (callable, ..) in entries {
+        let Some(limit) = callable.reuse_limit() else {
+            continue;
+        };
+        let n = entries
+            .iter()
+            .filter(|e| std::ptr::addr_eq(e.0, *callable))
+            .count();
+        if n > limit {
+            return Err(Error::GraphCapture(format!(
+                "`{}`: reuse limit reached: one call needs it for {n} kinds of arguments, max_reuse_entries is {limit}",
+                callable.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Chooser<'_> {
+    /// The path that a call takes, and the types of its results.
+    pub fn choose(&self, frame: &Frame<'_>) -> Result<(Chosen, Vec<TensorType>)> {
+        let last = frame.paths.len() - 1;
+        for (path, &blob) in frame.paths.iter().enumerate() {
+            let module = &blob.module;
+            let inputs = self.types(frame, module);
+            self.check_specs(module, &inputs)?;
+            let scalars = self.scalars(frame, module);
+            if path < last || !blob.written.guards.is_empty() {
+                if !self.holds(frame, blob, &inputs, &scalars)? {
+                    continue;
+                }
+            }
+            let mut walk = Walk::new(self, frame, blob, &scalars);
+            let types: Vec<TensorType> = inputs.iter().map(|t| t.clone().unwrap_or_default()).collect();
+            // binding names the operation that has too few results
+            let results = match walk.run(&blob.written, types, &scalars) {
+                Err(Stop::Type(TypeError::Eval(EvalError::Results { .. }))) => Vec::new(),
+                other => other.map_err(Stop::into_error)?,
+            };
+            let chosen = Chosen {
+                path,
+                dtypes: inputs.iter().map(|t| t.as_ref().and_then(|t| t.dtype)).collect(),
+                calls: walk.calls,
+                scalars,
+            };
+            return Ok((chosen, results));
+        }
+        Err(Error::msg(format!(
+            "no path of `{}` fits the call; this is a bug, please report it",
+            frame.callable.name()
+        )))
+    }
+
+    /// The types of a path's inputs; `None` where an `Option` on the way is absent.
+    fn types(&self, frame: &Frame<'_>, module: &GraphModule) -> Vec<Option<TensorType>> {
+        let own = module.graph.inputs.len() - module.fields.len();
+        let of = |i: usize| match i.checked_sub(own) {
+            None => frame.tensors.get(i).cloned().flatten(),
+            Some(k) => {
+                let path = &module.fields[k];
+                match frame.trees.get(path.root as usize)?.at(&path.steps)? {
+                    Tree::Tensor(t) => {
+                        let meta = self.inputs.get(*t as usize)?;
+                        Some(TensorType::known(meta.dtype, &meta.shape))
+                    }
+                    _ => None,
+                }
+            }
+        };
+        (0..module.graph.inputs.len()).map(of).collect()
+    }
+
+    fn check_specs(&self, module: &GraphModule, inputs: &[Option<TensorType>]) -> Result<()> {
+        let mut specs = Binding::new(module);
+        for (i, (spec, ty)) in module.specs.iter().zip(inputs).enumerate() {
+            if let (Some(spec), Some(ty)) = (spec, ty)
+                && let (Some(dtype), Some(sizes)) = (ty.dtype, ty.sizes())
+            {
+                let name = &module.graph.node(module.graph.inputs[i]).name;
+                specs.check(name, spec, dtype, &sizes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of a path's scalars; those behind an absent `Option` have any.
+    fn scalars(&self, frame: &Frame<'_>, module: &GraphModule) -> Vec<Host> {
+        let mut own = frame.hosts.iter();
+        let of = |s: &tensorplay_graph::ScalarInput| match &s.source {
+            None => own.next().copied(),
+            Some(path) => {
+                let tree = frame.trees.get(path.root as usize)?.at(&path.steps)?;
+                self.hosts.get(tree.host()? as usize).copied()
+            }
+        };
+        let values = module.scalars.iter().map(of);
+        values.map(|v| v.unwrap_or(Host::Bool(false))).collect()
+    }
+
+    /// What tells a callee's entries apart: the types of its inputs, and its numbers.
+    fn pattern(&self, frame: &Frame<'_>, chosen: &Chosen) -> String {
+        let module = &frame.paths[chosen.path].module;
+        let types = self.types(frame, module);
+        let inputs = module.graph.inputs.iter().zip(&types);
+        let mut parts: Vec<String> = inputs
+            .filter_map(|(id, ty)| {
+                let name = &module.graph.node(*id).name;
+                ty.as_ref().map(|t| format!("{name}: {}", t.display(&[])))
+            })
+            .collect();
+        for (s, v) in module.scalars.iter().zip(&chosen.scalars) {
+            parts.push(format!("{} == {}", s.name, Expr::Literal(*v)));
+        }
+        parts.join(", ")
+    }
+
+    fn holds<'a>(
+        &self,
+        frame: &Frame<'a>,
+        blob: &'a Blob,
+        inputs: &[Option<TensorType>],
+        scalars: &[Host],
+    ) -> Result<bool> {
+        let types = inputs.iter().map(|t| t.clone().unwrap_or_default());
+        let mut demand = Demand::new(&blob.written, types.collect(), scalars);
+        let mut walk = Walk::new(self, frame, blob, scalars);
+        for guard in &blob.written.guards {
+            match demand.host(&mut walk, guard).map_err(Stop::into_error)? {
+                Ok(Host::Bool(true)) => {}
+                Ok(_) => return Ok(false),
+                Err(HostError::Failed(message)) => return Err(Error::value("branch", message)),
+                Err(HostError::Unknown) => {
+                    let message = format!(
+                        "the condition `{guard}` reads a size that is not known when the call is bound"
+                    );
+                    return Err(Error::value("branch", message).with_help(
+                        "branch on metadata of tensors whose shapes follow from those of the parameters",
+                    ));
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Shape evaluation of one path, which enters calls.
+struct Walk<'a, 'c> {
+    chooser: &'c Chooser<'c>,
+    frame: &'c Frame<'a>,
+    blob: &'a Blob,
+    scalars: &'c [Host],
+    calls: BTreeMap<usize, Calls>,
+}
+
+enum Stop {
+    Type(TypeError),
+    Run(Error),
+}
+
+impl From<EvalError> for Stop {
+    fn from(e: EvalError) -> Stop {
+        Stop::Type(e.into())
+    }
+}
+
+impl Stop {
+    fn into_error(self) -> Error {
+        match self {
+            Stop::Type(e) => PathTypes::error(e),
+            Stop::Run(e) => e,
+        }
+    }
+}
+
+impl Interpreter<TensorType> for Walk<'_, '_> {
+    type Error = Stop;
+
+    fn call(
+        &mut self,
+        id: NodeId,
+        node: &Node,
+        op: Op,
+        args: Vec<EvalArg<TensorType>>,
+    ) -> std::result::Result<Vec<TensorType>, Stop> {
+        match node.link() {
+            Some(link) => self.link(&link, args).map_err(Stop::Run),
+            None => PathTypes::new(self.blob, self.scalars)
+                .call(id, node, op, args)
+                .map_err(Stop::Type),
+        }
+    }
+
+    fn unknown(&mut self, _: NodeId, _: Op, _: &Expr) -> std::result::Result<EvalArg<TensorType>, Stop> {
+        Ok(EvalArg::Unknown)
+    }
+}
+
+impl<'a, 'c> Walk<'a, 'c> {
+    fn new(chooser: &'c Chooser<'c>, frame: &'c Frame<'a>, blob: &'a Blob, scalars: &'c [Host]) -> Self {
+        Walk {
+            chooser,
+            frame,
+            blob,
+            scalars,
+            calls: BTreeMap::new(),
+        }
+    }
+
+    fn link(&mut self, link: &Link<'_>, args: Vec<EvalArg<TensorType>>) -> Result<Vec<TensorType>> {
+        let mut args = args.into_iter();
+        let over = args.next();
+        // the site
+        args.next();
+        let mut carry = match link.callee {
+            Callee::Function(_) => SmallVec::new(),
+            Callee::Body { .. } => types(args.next()),
+        };
+        let tensors = types(args.next());
+        let hosts = numbers(args.next());
+        let trees = link
+            .aggregates
+            .iter()
+            .map(|a| self.tree(a))
+            .collect::<Result<SmallVec<_>>>()?;
+        match &link.callee {
+            Callee::Function(number) => {
+                let callable = self.frame.callable.callee(*number)?;
+                let frame = Frame {
+                    callable,
+                    paths: callable.paths().iter().collect(),
+                    tensors,
+                    hosts,
+                    trees,
+                };
+                let (chosen, results) = self.chooser.choose(&frame)?;
+                let pattern = self.chooser.pattern(&frame, &chosen);
+                let chosen = Box::new(chosen);
+                let call = Calls::Function {
+                    callable,
+                    pattern,
+                    chosen,
+                };
+                self.calls.insert(link.site, call);
+                Ok(results)
+            }
+            Callee::Body { over: list, regions } => {
+                let (n, elements) = match over {
+                    Some(EvalArg::Host(h)) => (
+                        h.as_int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
+                        None,
+                    ),
+                    _ => match self.tree(list)? {
+                        Tree::List(_, items) => (items.len(), Some(items)),
+                        _ => (0, None),
+                    },
+                };
+                let blob = self.blob;
+                let mut steps = Vec::with_capacity(n);
+                for i in 0..n {
+                    let element = elements.and_then(|l| l.get(i));
+                    let step = Host::Int(i as i64);
+                    let frame = Frame {
+                        callable: self.frame.callable,
+                        paths: regions.iter().filter_map(|r| blob.regions.get(*r)).collect(),
+                        tensors: carry.iter().chain(&tensors).cloned().collect(),
+                        hosts: std::iter::once(step).chain(hosts.iter().copied()).collect(),
+                        trees: element.into_iter().chain(trees.iter().copied()).collect(),
+                    };
+                    let (chosen, results) = self.chooser.choose(&frame)?;
+                    carry = results.into_iter().map(Some).collect();
+                    steps.push(chosen);
+                }
+                self.calls.insert(link.site, Calls::Body(steps));
+                Ok(carry.into_iter().map(Option::unwrap_or_default).collect())
+            }
+        }
+    }
+
+    fn tree(&self, arg: &Arg) -> Result<&'a Tree> {
+        let found = match arg {
+            Arg::Field(path) => {
+                let root = self.frame.trees.get(path.root as usize).copied();
+                root.and_then(|t| t.at(&path.steps))
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            Error::msg(format!(
+                "`{}`: {arg} is not there; this is a bug, please report it",
+                self.frame.callable.name()
+            ))
+        })
+    }
+}
+
+fn types(arg: Option<EvalArg<TensorType>>) -> SmallVec<[Option<TensorType>; 6]> {
+    let Some(EvalArg::List(list)) = arg else {
+        return SmallVec::new();
+    };
+    let one = |a| match a {
+        EvalArg::Value(t) => Some(t),
+        _ => None,
+    };
+    list.into_iter().map(one).collect()
+}
+
+fn numbers(arg: Option<EvalArg<TensorType>>) -> SmallVec<[Host; 4]> {
+    let Some(EvalArg::List(list)) = arg else {
+        return SmallVec::new();
+    };
+    let one = |a| match a {
+        EvalArg::Host(h) => h,
+        _ => Host::Bool(false),
+    };
+    list.into_iter().map(one).collect()
+}

@@ -1,0 +1,152 @@
+//! Linking: calls and loops of a function are replaced by the graphs of their callees.
+//!
+//! Problem: how often a loop runs, which path a callee takes and which layers a model has depend on the call; but a plan
+//! is to hold the whole function, with memory and layouts planned over all of it, and no kernel is built twice.
+//!
+//! Method: two walks. [`choose`](choose::Chooser) evaluates shapes over the graphs as written, from the function inwards:
+//! each call finds its path by the guards, each loop its number of steps. [`splice`](splice::Splicer) then copies the
+//! expanded graphs of the chosen paths into one, with the units of their schedules in order and the kernels that their
+//! functions have in the binary.
+//!
+//! Invariants: a linked blob has no calls; its inputs are the tensors of the call as they were flattened; a unit keeps
+//! its kernel, so nothing fuses across a call.
+
+mod choose;
+mod splice;
+
+use super::bind::Meta;
+use crate::kernels::strip::Strip;
+use crate::{Error, Result};
+use choose::{Chooser, Frame};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use tensorplay_graph::{Host, TensorType, Tree};
+use tensorplay_stax::blob::Blob;
+
+/// A compiled function as linking sees it.
+pub(crate) trait Callable: Sync + std::fmt::Debug {
+    /// The name in messages.
+    fn name(&self) -> &str;
+    /// The paths in source order.
+    fn paths(&self) -> &[Blob];
+    /// Its strips.
+    fn strips(&self) -> &'static [Strip];
+    /// The callee of that number.
+    fn callee(&self, number: usize) -> Result<&'static dyn Callable>;
+    /// Notes that a plan holds a path of it for arguments of that pattern.
+    fn note_entry(&self, path: usize, pattern: &str);
+    /// How many patterns one plan may hold.
+    fn reuse_limit(&self) -> Option<usize>;
+}
+
+/// Where the strips of a blob's kernels are.
+#[derive(Clone, Debug)]
+pub(crate) enum Strips {
+    /// In one table.
+    One(&'static [Strip]),
+    /// In a table for each unit.
+    Each(Vec<&'static [Strip]>),
+}
+
+impl Strips {
+    pub(crate) fn of(&self, unit: u32) -> &'static [Strip] {
+        match self {
+            Strips::One(strips) => strips,
+            Strips::Each(list) => list.get(unit as usize).copied().unwrap_or(&[]),
+        }
+    }
+}
+
+/// The path of a function that a call takes, without calls.
+#[derive(Debug)]
+pub(crate) struct Linked<'a> {
+    pub path: usize,
+    pub blob: LinkedBlob<'a>,
+    pub strips: Strips,
+    /// What each callee was linked for.
+    pub entries: Vec<(&'static dyn Callable, usize, String)>,
+}
+
+#[derive(Debug)]
+pub(crate) enum LinkedBlob<'a> {
+    /// The path as it is.
+    Own(&'a Blob),
+    /// A copy with the callees in it.
+    Spliced(Arc<Blob>),
+}
+
+impl std::ops::Deref for LinkedBlob<'_> {
+    type Target = Blob;
+    fn deref(&self) -> &Blob {
+        match self {
+            LinkedBlob::Own(b) => b,
+            LinkedBlob::Spliced(b) => b,
+        }
+    }
+}
+
+/// Chooses the path for a call with these flattened arguments, and links it.
+///
+/// # Errors
+/// A broken spec or rule, before any kernel runs.
+pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> Result<Linked<'a>> {
+    let paths = f.paths();
+    let Some(first) = paths.first() else {
+        return Err(Error::msg(format!("`{}` has no paths", f.name())));
+    };
+    let plain = |b: &Blob| b.module.aggregates.is_empty() && !has_links(b);
+    let module = &first.module;
+    let own_tensors = module.graph.inputs.len() - module.fields.len();
+    let own_hosts = module.scalars.iter().filter(|s| s.source.is_none()).count();
+    let (mut tensors, mut numbers) = (own_tensors as u32, own_hosts as u32);
+    let mut trees = Vec::with_capacity(module.aggregates.len());
+    for a in &module.aggregates {
+        let tree = Tree::build(&a.schema, &mut tensors, &mut numbers, hosts);
+        trees.push(
+            tree.ok_or_else(|| Error::msg(format!("`{}`: `{}` has another structure", f.name(), a.name)))?,
+        );
+    }
+    if tensors as usize != inputs.len() || numbers as usize != hosts.len() {
+        let message = format!("`{}` was called with another number of arguments", f.name());
+        return Err(Error::msg(message));
+    }
+    let chooser = Chooser { inputs, hosts };
+    let frame = Frame {
+        callable: f,
+        paths: paths.iter().collect(),
+        tensors: inputs[..own_tensors]
+            .iter()
+            .map(|m| Some(TensorType::known(m.dtype, &m.shape)))
+            .collect(),
+        hosts: hosts[..own_hosts]
+            .iter()
+            .copied()
+            .collect::<SmallVec<[Host; 4]>>(),
+        trees: trees.iter().collect(),
+    };
+    let (chosen, _) = chooser.choose(&frame)?;
+    let blob = &paths[chosen.path];
+    if plain(blob) {
+        return Ok(Linked {
+            path: chosen.path,
+            blob: LinkedBlob::Own(blob),
+            strips: Strips::One(f.strips()),
+            entries: Vec::new(),
+        });
+    }
+    let mut entries = Vec::new();
+    chosen.entries(&mut entries);
+    choose::check_reuse(&entries)?;
+    let path = chosen.path;
+    let (blob, strips) = splice::splice(f, &chosen, inputs, &trees)?;
+    Ok(Linked {
+        path,
+        blob: LinkedBlob::Spliced(Arc::new(blob)),
+        strips: Strips::Each(strips),
+        entries,
+    })
+}
+
+fn has_links(b: &Blob) -> bool {
+    b.module.graph.nodes.iter().any(|n| n.link().is_some())
+}

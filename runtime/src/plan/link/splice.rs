@@ -1,0 +1,474 @@
+//! The second walk: the expanded graphs of the chosen paths become one.
+
+use super::Callable;
+use super::choose::{Calls, Chosen};
+use crate::kernels::strip::Strip;
+use crate::plan::bind::Meta;
+use crate::{DType, Error, Result};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tensorplay_graph::{
+    Aggregate, Arg, Callee, Expr, Graph, GraphModule, Host, HostType, Link, Node, NodeId, NodeKind,
+    ScalarInput, Schema, Tree, Value,
+};
+use tensorplay_stax::blob::{Blob, Instance};
+use tensorplay_stax::lower::Lowered;
+use tensorplay_stax::schedule::{Schedule, Unit, UnitKind};
+
+type Kernel = Option<(Arc<Lowered>, u32)>;
+
+/// A unit on its way into the linked schedule.
+struct Placed {
+    unit: Unit,
+    kernel: Kernel,
+    strips: &'static [Strip],
+}
+
+/// A call of a path.
+struct Frame<'a> {
+    callable: &'a dyn Callable,
+    blob: &'a Blob,
+    chosen: &'a Chosen,
+    /// Its own tensor parameters, in the linked graph.
+    tensors: SmallVec<[Option<Value>; 6]>,
+    /// Its own numbers, over the linked graph.
+    hosts: SmallVec<[Expr; 4]>,
+    trees: SmallVec<[&'a Tree; 2]>,
+}
+
+struct Splicer {
+    module: GraphModule,
+    written: Graph,
+    regions: Vec<Blob>,
+    /// The node of each flattened tensor.
+    inputs: Vec<NodeId>,
+    /// Places are numbered anew for each path, so that operations of two calls are told apart.
+    locations: u32,
+    /// New values of inputs.
+    updates: Vec<(u32, Value)>,
+}
+
+/// The linked path of a function, with the strips of each unit.
+pub(super) fn splice(
+    f: &dyn Callable,
+    chosen: &Chosen,
+    inputs: &[Meta],
+    trees: &[Tree],
+) -> Result<(Blob, Vec<&'static [Strip]>)> {
+    let blob = &f.paths()[chosen.path];
+    let source = &blob.module;
+    let own = source.graph.inputs.len() - source.fields.len();
+    let mut s = Splicer {
+        module: GraphModule {
+            name: source.name.clone(),
+            file: source.file.clone(),
+            symbols: source.symbols.clone(),
+            output_specs: source.output_specs.clone(),
+            scalars: source
+                .scalars
+                .iter()
+                .filter(|s| s.source.is_none())
+                .cloned()
+                .collect(),
+            ..GraphModule::default()
+        },
+        written: Graph::default(),
+        regions: Vec::new(),
+        inputs: Vec::new(),
+        locations: 0,
+        updates: Vec::new(),
+    };
+    for (i, id) in source.graph.inputs[..own].iter().enumerate() {
+        s.input(
+            source.graph.node(*id).name.clone(),
+            source.specs.get(i).cloned().flatten(),
+        );
+    }
+    for (aggregate, tree) in source.aggregates.iter().zip(trees) {
+        s.fields(aggregate, tree);
+    }
+    let frame = Frame {
+        callable: f,
+        blob,
+        chosen,
+        tensors: s.inputs[..own].iter().map(|&id| Some(id.into())).collect(),
+        hosts: s
+            .module
+            .scalars
+            .iter()
+            .enumerate()
+            .map(|(i, s)| Expr::Param(i as u32, s.ty))
+            .collect(),
+        trees: trees.iter().collect(),
+    };
+    let (outputs, placed) = s.path(&frame)?;
+    let returned = source.returned();
+    s.module.graph.outputs = outputs[..returned].to_vec();
+    for (input, value) in std::mem::take(&mut s.updates) {
+        s.module.updates.push(input);
+        s.module.graph.outputs.push(value);
+    }
+    s.module.graph.inputs = s.inputs.clone();
+    let (mut units, mut kernels, mut strips) = (Vec::new(), Vec::new(), Vec::new());
+    for p in placed {
+        units.push(p.unit);
+        kernels.push(p.kernel);
+        strips.push(p.strips);
+    }
+    let instance = Instance {
+        inputs: inputs.iter().map(|m| m.dtype).collect(),
+        kernels,
+    };
+    let linked = Blob::linked(s.module, s.written, Schedule { units }, instance, s.regions);
+    Ok((linked, strips))
+}
+
+impl Splicer {
+    fn input(&mut self, name: String, spec: Option<tensorplay_graph::TensorType>) {
+        let id = self.module.graph.push(Node {
+            kind: NodeKind::Input(self.inputs.len() as u32),
+            name,
+            location: 0,
+            types: vec![spec.clone().unwrap_or_default()],
+            interior: false,
+        });
+        self.inputs.push(id);
+        self.module.specs.push(spec);
+    }
+
+    /// The tensors of an aggregate, under their paths.
+    fn fields(&mut self, aggregate: &Aggregate, tree: &Tree) {
+        fn walk(s: &mut Splicer, name: String, schema: &Schema, tree: &Tree) {
+            match (schema, tree) {
+                (_, Tree::Tensor(_)) => s.input(name, None),
+                (Schema::Option(inner), Tree::Option(_, Some(tree))) => walk(s, name, inner, tree),
+                (Schema::List(inner), Tree::List(_, items)) => {
+                    for (i, tree) in items.iter().enumerate() {
+                        walk(s, format!("{name}[{i}]"), inner, tree);
+                    }
+                }
+                (Schema::Struct(fields), Tree::Struct(trees)) => {
+                    for ((field, schema), tree) in fields.iter().zip(trees) {
+                        walk(s, format!("{name}.{field}"), schema, tree);
+                    }
+                }
+                _ => {}
+            }
+        }
+        walk(self, aggregate.name.clone(), &aggregate.schema, tree);
+    }
+
+    /// Copies a path and its calls; its results, and its units in order.
+    fn path(&mut self, f: &Frame<'_>) -> Result<(Vec<Value>, Vec<Placed>)> {
+        let graph = &f.blob.module.graph;
+        let base = self.locations;
+        let last = graph.nodes.iter().map(|n| n.location).max().unwrap_or(0);
+        self.locations += last + 1;
+        self.written
+            .nodes
+            .extend(f.blob.written.nodes.iter().cloned().map(|mut n| {
+                n.location += base;
+                n
+            }));
+        let hosts = self.scalars(f);
+        let first_region = self.regions.len();
+        let known: Vec<Expr> = f.chosen.scalars.iter().map(|h| Expr::Literal(*h)).collect();
+        for region in &f.blob.regions {
+            let mut region = region.clone();
+            close(&mut region, &known);
+            self.regions.push(region);
+        }
+        let mut map: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
+        let mut inside: BTreeMap<NodeId, Vec<Placed>> = BTreeMap::new();
+        for (id, node) in graph.ids().zip(&graph.nodes) {
+            let values = match &node.kind {
+                NodeKind::Input(i) => self.argument(f, *i as usize).into_iter().collect(),
+                NodeKind::Call(..) => {
+                    let mut node = node.clone();
+                    let gone = Value {
+                        node: NodeId(u32::MAX),
+                        index: 0,
+                    };
+                    let mut to = |v: Value| {
+                        let of = map.get(v.node.index()).and_then(|l| l.get(v.index as usize));
+                        of.copied().unwrap_or(gone)
+                    };
+                    for a in node.args_mut() {
+                        substitute(a, &hosts, &mut to);
+                    }
+                    if let Some(link) = node.link() {
+                        let (values, placed) = self.link(f, &link)?;
+                        inside.insert(id, placed);
+                        values
+                    } else {
+                        node.location += base;
+                        offset_regions(&mut node, first_region);
+                        let n = node.types.len() as u32;
+                        let new = self.module.graph.push(node);
+                        (0..n).map(|index| Value { node: new, index }).collect()
+                    }
+                }
+            };
+            map.push(values);
+        }
+        let to = |v: Value| map[v.node.index()].get(v.index as usize).copied();
+        let placed = self.units(f, &hosts, &to, inside)?;
+        let mut outputs = Vec::with_capacity(graph.outputs.len());
+        for v in &graph.outputs {
+            outputs.push(to(*v).ok_or_else(|| lost(f))?);
+        }
+        let returned = f.blob.module.returned();
+        for (&i, value) in f.blob.module.updates.iter().zip(&outputs[returned..]) {
+            let input = self
+                .argument(f, i as usize)
+                .map(|v| &self.module.graph.node(v.node).kind);
+            match input {
+                Some(NodeKind::Input(k)) => self.updates.push((*k, *value)),
+                _ => {
+                    let message = format!(
+                        "`{}` updates a tensor that is computed, so its new value would be lost",
+                        f.callable.name()
+                    );
+                    return Err(Error::value("call", message).with_help("pass a variable"));
+                }
+            }
+        }
+        outputs.truncate(returned);
+        Ok((outputs, placed))
+    }
+
+    /// The expression of each scalar of a path.
+    fn scalars(&self, f: &Frame<'_>) -> Vec<Expr> {
+        let mut own = f.hosts.iter();
+        let scalars = f.blob.module.scalars.iter().zip(&f.chosen.scalars);
+        let of = |(s, value): (&ScalarInput, &Host)| match s.source {
+            None => own
+                .next()
+                .map(|e| typed(e, s.ty))
+                .unwrap_or(Expr::Literal(*value)),
+            Some(_) => typed(&Expr::Literal(*value), s.ty),
+        };
+        scalars.map(of).collect()
+    }
+
+    /// What an input of a path is, if it is there.
+    fn argument(&self, f: &Frame<'_>, i: usize) -> Option<Value> {
+        let module = &f.blob.module;
+        let own = module.graph.inputs.len() - module.fields.len();
+        match i.checked_sub(own) {
+            None => f.tensors.get(i).copied().flatten(),
+            Some(k) => {
+                let path = &module.fields[k];
+                match f.trees.get(path.root as usize)?.at(&path.steps)? {
+                    Tree::Tensor(t) => self.inputs.get(*t as usize).map(|&id| id.into()),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A call, whose arguments are over the linked graph already.
+    fn link(&mut self, f: &Frame<'_>, link: &Link<'_>) -> Result<(Vec<Value>, Vec<Placed>)> {
+        let tensor = |a: &Arg| match a {
+            Arg::Value(v) => Some(*v),
+            _ => None,
+        };
+        let number = |a: &Arg| match a {
+            Arg::Host(e) => e.clone(),
+            _ => Expr::Literal(Host::Bool(false)),
+        };
+        let tree = |a: &Arg| match a {
+            Arg::Field(path) => f.trees.get(path.root as usize).and_then(|t| t.at(&path.steps)),
+            _ => None,
+        };
+        let tensors: SmallVec<[Option<Value>; 6]> = link.tensors.iter().map(tensor).collect();
+        let hosts: SmallVec<[Expr; 4]> = link.hosts.iter().map(number).collect();
+        let trees: SmallVec<[&Tree; 2]> = link.aggregates.iter().filter_map(tree).collect();
+        match (&link.callee, f.chosen.calls.get(&link.site)) {
+            (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => self.path(&Frame {
+                callable: *callable,
+                blob: callable.paths().get(chosen.path).ok_or_else(|| lost(f))?,
+                chosen,
+                tensors,
+                hosts,
+                trees,
+            }),
+            (Callee::Body { over, regions }, Some(Calls::Body(steps))) => {
+                let elements = match tree(over) {
+                    Some(Tree::List(_, items)) => Some(items),
+                    _ => None,
+                };
+                let mut carry: Vec<Option<Value>> = link.carry.iter().map(tensor).collect();
+                let mut placed = Vec::new();
+                for (i, chosen) in steps.iter().enumerate() {
+                    let region = regions.get(chosen.path).and_then(|r| f.blob.regions.get(*r));
+                    let element = elements.and_then(|l| l.get(i));
+                    let (values, units) = self.path(&Frame {
+                        callable: f.callable,
+                        blob: region.ok_or_else(|| lost(f))?,
+                        chosen,
+                        tensors: carry.iter().chain(&tensors).copied().collect(),
+                        hosts: std::iter::once(Expr::int(i as i64))
+                            .chain(hosts.iter().cloned())
+                            .collect(),
+                        trees: element.into_iter().chain(trees.iter().copied()).collect(),
+                    })?;
+                    carry = values.into_iter().map(Some).collect();
+                    placed.extend(units);
+                }
+                let results = carry.into_iter().map(|v| v.ok_or_else(|| lost(f)));
+                Ok((results.collect::<Result<_>>()?, placed))
+            }
+            _ => Err(lost(f)),
+        }
+    }
+
+    /// The units of a path, with those of its calls in their places.
+    fn units(
+        &self,
+        f: &Frame<'_>,
+        hosts: &[Expr],
+        to: &dyn Fn(Value) -> Option<Value>,
+        mut inside: BTreeMap<NodeId, Vec<Placed>>,
+    ) -> Result<Vec<Placed>> {
+        let fits = |i: &&Instance| {
+            let dtypes = i.inputs.iter().zip(&f.chosen.dtypes);
+            i.inputs.len() == f.chosen.dtypes.len()
+                && dtypes.into_iter().all(|(a, b)| b.is_none_or(|b: DType| *a == b))
+        };
+        let instance = f.blob.instances.iter().find(fits);
+        let mut placed = Vec::with_capacity(f.blob.schedule.units.len());
+        let moved = |v: Value| to(v).ok_or_else(|| lost(f));
+        for (u, unit) in f.blob.schedule.units.iter().enumerate() {
+            if unit.kind == UnitKind::Link {
+                placed.extend(
+                    unit.members
+                        .first()
+                        .and_then(|m| inside.remove(&m.node))
+                        .unwrap_or_default(),
+                );
+                continue;
+            }
+            let mut unit = unit.clone();
+            for m in &mut unit.members {
+                m.node = moved(m.node.into())?.node;
+            }
+            for v in &mut unit.outputs {
+                *v = moved(*v)?;
+            }
+            let kernel = instance.and_then(|i| i.kernels[u].as_ref());
+            let kernel = match kernel {
+                Some((l, first)) => Some((Arc::new(renamed(l, hosts, &moved)?), *first)),
+                None => None,
+            };
+            placed.push(Placed {
+                unit,
+                kernel,
+                strips: f.callable.strips(),
+            });
+        }
+        Ok(placed)
+    }
+}
+
+fn lost(f: &Frame<'_>) -> Error {
+    Error::msg(format!(
+        "`{}` could not be linked; this is a bug, please report it",
+        f.callable.name()
+    ))
+}
+
+/// A kernel over the values of the linked graph.
+fn renamed(l: &Lowered, hosts: &[Expr], to: &dyn Fn(Value) -> Result<Value>) -> Result<Lowered> {
+    let mut l = l.clone();
+    for v in l.operands.iter_mut().chain(&mut l.outputs) {
+        *v = to(*v)?;
+    }
+    for e in &mut l.params {
+        let gone = Value {
+            node: NodeId(u32::MAX),
+            index: 0,
+        };
+        *e = substituted(e, hosts, &mut |v| to(v).unwrap_or(gone));
+    }
+    Ok(l)
+}
+
+/// The expression as a value of that type: a literal takes any.
+fn typed(e: &Expr, ty: HostType) -> Expr {
+    match (e, ty) {
+        (Expr::Literal(Host::Int(_) | Host::Float(_)), ty)
+            if !matches!(
+                ty,
+                HostType::Number | HostType::IntLiteral | HostType::FloatLiteral
+            ) =>
+        {
+            Expr::Cast(ty, Box::new(e.clone()))
+        }
+        _ => e.clone(),
+    }
+}
+
+fn substitute(arg: &mut Arg, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value) {
+    match arg {
+        Arg::Value(v) => *v = to(*v),
+        Arg::Host(e) => *e = substituted(e, hosts, to),
+        Arg::List(l) => l.iter_mut().for_each(|a| substitute(a, hosts, to)),
+        Arg::Field(_) | Arg::None => {}
+    }
+}
+
+/// The expression over other values, with the scalars that `hosts` says.
+fn substituted(e: &Expr, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value) -> Expr {
+    match e {
+        Expr::Param(i, _) => hosts.get(*i as usize).cloned().unwrap_or_else(|| e.clone()),
+        Expr::Literal(_) => e.clone(),
+        Expr::Dim(v, i) => Expr::Dim(to(*v), Box::new(substituted(i, hosts, to))),
+        Expr::Rank(v) => Expr::Rank(to(*v)),
+        Expr::ElemCount(v) => Expr::ElemCount(to(*v)),
+        Expr::DTypeOf(v) => Expr::DTypeOf(to(*v)),
+        Expr::Cast(t, a) => Expr::Cast(*t, Box::new(substituted(a, hosts, to))),
+        Expr::Unary(op, a) => Expr::Unary(*op, Box::new(substituted(a, hosts, to))),
+        Expr::Binary(op, a, b) => Expr::Binary(
+            *op,
+            Box::new(substituted(a, hosts, to)),
+            Box::new(substituted(b, hosts, to)),
+        ),
+    }
+}
+
+/// Replaces the scalars of a graph inside a path by their values.
+fn close(blob: &mut Blob, known: &[Expr]) {
+    for graph in [&mut blob.module.graph, &mut blob.written] {
+        for node in &mut graph.nodes {
+            for a in node.args_mut() {
+                substitute(a, known, &mut |v| v);
+            }
+        }
+    }
+    for instance in &mut blob.instances {
+        for (lowered, _) in instance.kernels.iter_mut().flatten() {
+            let mut l = (**lowered).clone();
+            for e in &mut l.params {
+                *e = substituted(e, known, &mut |v| v);
+            }
+            *lowered = Arc::new(l);
+        }
+    }
+    blob.regions.iter_mut().for_each(|r| close(r, known));
+}
+
+/// Renumbers the regions of a `cond` or `while_loop`.
+fn offset_regions(node: &mut Node, by: usize) {
+    if node.region_call().is_none() {
+        return;
+    }
+    for a in node.args_mut().iter_mut().skip(2) {
+        if let Arg::Host(e) = a
+            && let Some(n) = e.literal().and_then(Host::as_int)
+        {
+            *a = Arg::int(n + by as i64);
+        }
+    }
+}
