@@ -112,6 +112,16 @@ pub enum Error {
         /// What it takes.
         expected: &'static str,
     },
+    /// A layer that cannot be made or filled: a parameter is absent, of another shape or dtype, or sizes contradict.
+    #[error("error[TP0913]: `{name}`: {message}\n  help: {help}")]
+    Layer {
+        /// The parameter's full name, or the layer's.
+        name: String,
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Msg(String),
@@ -192,6 +202,7 @@ impl Error {
             Error::Kernel { .. } => "TP0910",
             Error::OutOfMemory { .. } => "TP0911",
             Error::Environment { .. } => "TP0912",
+            Error::Layer { .. } => "TP0913",
             Error::Msg(_) => "TP0000",
         }
     }

@@ -66,12 +66,20 @@ macro_rules! settings {
 
         impl $name {
             $(settings!(@setter [$(#[$field_doc])*] $field $kind);)*
+            $(settings!(@count $field);)*
 
             pub(crate) fn settings(self) -> Settings {
                 ints([$(&self.$field),*])
             }
         }
     };
+    (@count groups) => {
+        /// Into how many groups the channels are cut, as `groups` set it.
+        pub fn group_count(self) -> i64 {
+            self.groups[0]
+        }
+    };
+    (@count $field:ident) => {};
     (@type pair) => { [i64; 2] };
     (@type one) => { [i64; 1] };
     (@setter [$($doc:tt)*] $field:ident pair) => {
