@@ -7,6 +7,8 @@ pub use tensorplay_runtime::{
 };
 pub use {half, ndarray};
 
+pub mod nn;
+
 #[doc(hidden)]
 pub use tensorplay_runtime::private as __private;
 
