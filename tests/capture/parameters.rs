@@ -1,0 +1,210 @@
+//! Forms of parameters: values, tuples, arrays, slices, vectors, scalars, const generics.
+
+use crate::check::{iota, v};
+use tensorplay::{compile, explain, prelude::*};
+
+#[test]
+fn tensors_by_value() {
+    #[compile(fullgraph)]
+    fn f(x: Tensor, y: Tensor) -> Tensor {
+        let z = x + &y;
+        z * y
+    }
+    let (x, y) = (v(&[1.0, 2.0]), v(&[3.0, 4.0]));
+    assert_eq!(
+        against_body!(f(x.clone(), y.clone())).to_vec::<f32>(),
+        [12.0, 24.0]
+    );
+    assert_eq!(x.to_vec::<f32>(), [1.0, 2.0]);
+}
+
+#[test]
+fn tuples() {
+    #[compile(fullgraph)]
+    fn borrowed(pair: &(Tensor, Tensor), scale: f64) -> Tensor {
+        (&pair.0 - &pair.1) * scale
+    }
+    #[compile(fullgraph)]
+    fn owned(pair: (Tensor, Tensor)) -> Tensor {
+        let (a, b) = pair;
+        a.matmul(&b)
+    }
+    #[compile(fullgraph)]
+    fn pattern((a, b): (&Tensor, &Tensor), (c, n): (&Tensor, usize)) -> Tensor {
+        a * b + c.narrow(0, 0, n)
+    }
+    let (a, b) = (v(&[5.0, 7.0]), v(&[2.0, 3.0]));
+    let pair = (a.clone(), b.clone());
+    assert_eq!(against_body!(borrowed(&pair, 2.0)).to_vec::<f32>(), [6.0, 8.0]);
+    assert_eq!(against_body!(owned(pair.clone())).item::<f32>(), 31.0);
+    let y = against_body!(pattern((&a, &b), (&iota(&[4]), 2)));
+    assert_eq!(y.to_vec::<f32>(), [10.0, 22.0]);
+}
+
+#[test]
+fn arrays() {
+    #[compile(fullgraph)]
+    fn borrowed(parts: &[Tensor; 3]) -> Tensor {
+        Tensor::cat(parts, 0) + &parts[1]
+    }
+    #[compile(fullgraph)]
+    fn of_references(parts: [&Tensor; 2]) -> Tensor {
+        let [a, b] = parts;
+        a - b
+    }
+    let parts = [v(&[1.0]), v(&[2.0]), v(&[3.0])];
+    assert_eq!(against_body!(borrowed(&parts)).to_vec::<f32>(), [3.0, 4.0, 5.0]);
+    let y = against_body!(of_references([&parts[0], &parts[2]]));
+    assert_eq!(y.item::<f32>(), -2.0);
+}
+
+#[test]
+fn slices_of_any_length() {
+    #[compile(fullgraph)]
+    fn sum(parts: &[Tensor], start: &Tensor) -> Tensor {
+        let mut y = start.clone();
+        for part in parts {
+            y = y + part;
+        }
+        y
+    }
+    #[compile(fullgraph)]
+    fn first_or(parts: &[&Tensor], other: &Tensor) -> Tensor {
+        if parts.is_empty() {
+            other * 2.0
+        } else {
+            parts[0] + parts.len() as f64
+        }
+    }
+    #[compile(fullgraph)]
+    fn stacked(parts: &[Tensor]) -> Tensor {
+        Tensor::stack(parts, 0).sum(1)
+    }
+    let parts = [v(&[1.0, 1.0]), v(&[2.0, 3.0]), v(&[4.0, 4.0])];
+    let start = v(&[10.0, 20.0]);
+    for n in [3, 0, 1, 3] {
+        against_body!(sum(&parts[..n], &start));
+    }
+    assert_eq!(sum(&parts, &start).to_vec::<f32>(), [17.0, 28.0]);
+    assert_eq!(explain!(sum).entries.len(), 3, "a length is part of the key");
+
+    assert_eq!(against_body!(first_or(&[], &start)).to_vec::<f32>(), [20.0, 40.0]);
+    let y = against_body!(first_or(&[&parts[1], &start], &start));
+    assert_eq!(y.to_vec::<f32>(), [4.0, 5.0]);
+    for n in [1, 3] {
+        assert_eq!(against_body!(stacked(&parts[..n])).shape(), [n]);
+    }
+}
+
+#[test]
+fn vectors() {
+    #[compile(fullgraph)]
+    fn chain(layers: Vec<Tensor>, x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        for w in &layers {
+            y = y.matmul(w).relu();
+        }
+        y
+    }
+    #[compile(fullgraph)]
+    fn of_pairs(layers: &[(Tensor, Tensor)], x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        for (w, b) in layers {
+            y = y.matmul(w) + b;
+        }
+        y
+    }
+    let w = iota(&[2, 2]) - 1.0;
+    let x = iota(&[3, 2]);
+    for n in [2, 0, 1] {
+        against_body!(chain(vec![w.clone(); n], &x));
+        against_body!(of_pairs(&vec![(w.clone(), v(&[1.0, 2.0])); n], &x));
+    }
+    let y = of_pairs(&[(w, v(&[1.0, 2.0]))], &v(&[1.0, 2.0]));
+    // [1, 2] @ [[-1, 0], [1, 2]] + [1, 2]
+    assert_eq!(y.to_vec::<f32>(), [2.0, 6.0]);
+}
+
+#[test]
+fn every_kind_of_scalar() {
+    #[compile(fullgraph)]
+    #[allow(clippy::too_many_arguments)]
+    fn f(
+        x: &Tensor,
+        a: f32,
+        b: f64,
+        c: i32,
+        d: i64,
+        e: usize,
+        g: isize,
+        h: u8,
+        on: bool,
+        dtype: DType,
+    ) -> Tensor {
+        let y = x * a + b - c + d;
+        let y = y.narrow(0, g, e) * h as f64 + on;
+        y.to_dtype(dtype)
+    }
+    let x = iota(&[5]);
+    let y = against_body!(f(&x, 2.0, 0.5, 1, 3, 2, 1, 4, true, DType::F64));
+    assert_eq!(y.to_vec::<f64>(), [19.0, 27.0]);
+    let y = against_body!(f(&x, 1.0, 0.0, 0, 0, 3, 1, 1, false, DType::I64));
+    assert_eq!(y.to_vec::<i64>(), [1, 2, 3]);
+}
+
+#[test]
+fn const_generics() {
+    #[compile(fullgraph)]
+    fn halves<const N: usize>(x: &Tensor) -> (Tensor, Tensor) {
+        (x.narrow(-1, 0, N), x.narrow(-1, N, N) * N as f64)
+    }
+    #[compile(fullgraph)]
+    fn chosen<const FLIP: bool>(x: &Tensor) -> Tensor {
+        if FLIP { x.flip(0) } else { x + 1.0 }
+    }
+    let x = iota(&[8]);
+    let (a, b) = against_body!(halves::<2>(&x));
+    assert_eq!(
+        (a.to_vec::<f32>(), b.to_vec::<f32>()),
+        (vec![0.0, 1.0], vec![4.0, 6.0])
+    );
+    let (a, _) = against_body!(halves::<4>(&x));
+    assert_eq!(a.shape(), [4]);
+    against_body!(halves::<2>(&x));
+    assert_eq!(
+        explain!(halves::<2>).entries.len(),
+        2,
+        "generics share their table"
+    );
+
+    assert_eq!(
+        against_body!(chosen::<true>(&v(&[1.0, 2.0]))).to_vec::<f32>(),
+        [2.0, 1.0]
+    );
+    assert_eq!(
+        against_body!(chosen::<false>(&v(&[1.0, 2.0]))).to_vec::<f32>(),
+        [2.0, 3.0]
+    );
+}
+
+#[test]
+fn an_optional_tensor_by_value() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, w: Option<Tensor>, pair: Option<(&Tensor, f64)>) -> Tensor {
+        let y = match w {
+            Some(w) => x * w,
+            None => x.clone(),
+        };
+        match pair {
+            Some((b, scale)) => y + b * scale,
+            None => y,
+        }
+    }
+    let x = v(&[1.0, 2.0]);
+    for w in [None, Some(v(&[3.0, 4.0]))] {
+        for pair in [None, Some((&x, 0.5))] {
+            against_body!(f(&x, w.clone(), pair));
+        }
+    }
+    assert_eq!(explain!(f).calls.dispatched, 4);
+}
