@@ -45,6 +45,7 @@ fn the_index_is_a_number_and_a_condition() {
 #[test]
 fn empty_ranges() {
     #[compile(fullgraph)]
+    #[allow(clippy::reversed_empty_ranges)]
     fn f(x: &Tensor) -> Tensor {
         let mut y = x + 1.0;
         for _ in 3..3 {

@@ -84,6 +84,7 @@ fn options() {
         if x.dim(0) == 0 { None } else { Some(x.mean(0)) }
     }
     #[compile(fullgraph)]
+    #[allow(clippy::manual_map)]
     fn beside(x: &Tensor, b: Option<&Tensor>) -> (Tensor, Option<Tensor>) {
         let twice = match b {
             Some(b) => Some(b * 2.0),

@@ -96,6 +96,7 @@ fn parts_of_a_tuple_an_array_and_a_slice() {
         }
     }
     #[compile(fullgraph)]
+    #[allow(clippy::ptr_arg)]
     fn vector(cache: &mut Vec<Tensor>, x: &Tensor) {
         cache[0] = &cache[0] - x;
     }

@@ -1,0 +1,283 @@
+//! Graph breaks: what capture cannot hold runs as the user's own Rust, and what stands around it stays compiled.
+
+use crate::check::{iota, v};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tensorplay::{Result, compile, compiler::Explanation, explain, prelude::*};
+
+/// `(line, what the reason names)` of every break, in any order.
+fn breaks_are(e: &Explanation, right: &[(u32, &str)]) {
+    assert_eq!(e.breaks.len(), right.len(), "{e}");
+    for (line, what) in right {
+        let found = e
+            .breaks
+            .iter()
+            .any(|b| b.line == *line && b.reason.contains(what));
+        assert!(found, "no break at {line} that names {what}: {e}");
+    }
+    assert!(e.breaks.iter().all(|b| b.file.ends_with("breaks.rs")), "{e}");
+}
+
+#[test]
+fn a_print_in_the_middle() {
+    const AT: u32 = line!() + 4;
+    #[compile]
+    fn f(x: &Tensor, w: &Tensor) -> Tensor {
+        let h = x.matmul(w).relu();
+        println!("{} rows", h.dim(0));
+        h * 2.0 + 1.0
+    }
+    for n in [2, 3, 2] {
+        against_body!(f(&iota(&[n, 2]), &(iota(&[2, 2]) - 1.0)));
+    }
+    let e = explain!(f);
+    breaks_are(&e, &[(AT, "println")]);
+    assert_eq!(e.calls.dispatched, 3, "{e}");
+    assert!(e.fallbacks.is_empty(), "{e}");
+}
+
+#[test]
+fn a_format_string_that_reads_a_tensor() {
+    static LENGTH: AtomicUsize = AtomicUsize::new(0);
+    const AT: u32 = line!() + 4;
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let h = x * 2.0;
+        LENGTH.store(format!("{h}").len(), Relaxed);
+        h.sum_all()
+    }
+    let y = f(&v(&[1.0, 2.0]));
+    assert_eq!(y.item::<f32>(), 6.0);
+    assert_eq!(LENGTH.load(Relaxed), v(&[2.0, 4.0]).to_string().len());
+    assert!(explain!(f).breaks.iter().any(|b| b.line == AT));
+}
+
+#[test]
+fn a_loop_on_data() {
+    const AT: u32 = line!() + 5;
+    #[compile]
+    fn f(x: &Tensor) -> (Tensor, Tensor) {
+        let start = x.abs() + 0.5;
+        let mut y = start.clone();
+        while y.max_all().item::<f32>() < 100.0 {
+            y = &y * 2.0;
+        }
+        (y - &start, start)
+    }
+    for value in [1.0, 30.0, 200.0] {
+        against_body!(f(&v(&[value, -value])));
+    }
+    assert!(
+        explain!(f)
+            .breaks
+            .iter()
+            .any(|b| b.line == AT && b.reason.contains("item"))
+    );
+}
+
+#[test]
+fn an_early_return_behind_a_break() {
+    #[compile]
+    fn f(x: &Tensor, w: &Tensor, limit: f32) -> Tensor {
+        let h = x.matmul(w);
+        let most = h.max_all().item::<f32>();
+        if most < limit {
+            return h;
+        }
+        let h = h / most as f64;
+        if x.dim(0) == 1 {
+            return h.squeeze(0);
+        }
+        h + x
+    }
+    let w = iota(&[2, 2]);
+    for (n, limit) in [(2, 100.0), (2, 1.0), (1, 1.0), (1, 100.0), (2, 1.0)] {
+        against_body!(f(&iota(&[n, 2]), &w, limit));
+    }
+}
+
+#[test]
+fn a_question_mark_on_a_foreign_result() {
+    fn number(good: bool) -> std::result::Result<f64, std::num::ParseFloatError> {
+        let text = if good { "2.5" } else { "two" };
+        text.parse()
+    }
+    #[compile]
+    fn f(x: &Tensor, good: bool) -> std::result::Result<Tensor, Box<dyn std::error::Error>> {
+        let y = x + 1.0;
+        let scale = number(good)?;
+        Ok(y * scale)
+    }
+    let x = v(&[1.0, 2.0]);
+    for _ in 0..2 {
+        assert_eq!(f(&x, true).expect("a number").to_vec::<f32>(), [5.0, 7.5]);
+        let e = f(&x, false).expect_err("no number");
+        assert_eq!(e.to_string(), "invalid float literal");
+    }
+    assert!(explain!(f).breaks.iter().any(|b| b.reason.contains("number")));
+}
+
+#[test]
+fn an_error_in_a_continuation_is_an_err() {
+    #[compile]
+    fn f(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+        let y = x * 2.0;
+        println!("{}", y.dim(0));
+        Ok(y.matmul(w))
+    }
+    let (x, w) = (iota(&[2, 3]), iota(&[3, 1]));
+    for _ in 0..2 {
+        against_body!(f(&x, &w)).expect("a product");
+        let e = f(&x, &x).expect_err("3 columns against 2 rows");
+        assert_eq!(e.code(), "TP0012");
+        assert!(e.to_string().contains("[2, 3]"), "{e}");
+    }
+}
+
+#[test]
+fn moves_borrows_and_mut_across_a_break() {
+    fn host(x: &Tensor) -> f64 {
+        x.to_vec::<f32>().iter().map(|a| f64::from(*a)).sum()
+    }
+    const AT: u32 = line!() + 6;
+    #[compile]
+    fn f(x: Tensor, pair: (Tensor, Tensor)) -> (Tensor, Tensor) {
+        let (a, mut b) = pair;
+        let kept = &a;
+        b = b + kept;
+        let scale = host(&b);
+        let moved = a;
+        b = x * scale + &b;
+        drop(moved);
+        let b = b;
+        (b.clone(), b.neg())
+    }
+    for _ in 0..2 {
+        against_body!(f(v(&[1.0, 2.0]), (v(&[3.0, 4.0]), v(&[5.0, 6.0]))));
+    }
+    let (y, _) = f(v(&[1.0, 2.0]), (v(&[3.0, 4.0]), v(&[5.0, 6.0])));
+    assert_eq!(y.to_vec::<f32>(), [26.0, 46.0]);
+    breaks_are(&explain!(f), &[(AT, "host")]);
+}
+
+#[test]
+fn a_compiled_callee_dispatches_by_itself() {
+    #[compile]
+    fn inner(x: &Tensor) -> Tensor {
+        x.exp() * 0.5
+    }
+    #[compile]
+    fn outer(x: &Tensor) -> Tensor {
+        let y = x + 1.0;
+        let z = inner(&y);
+        z - y
+    }
+    for _ in 0..3 {
+        outer(&v(&[0.5, -0.5]));
+    }
+    assert_eq!(explain!(inner).calls.dispatched, 3);
+    let e = explain!(outer);
+    assert_eq!(e.calls.dispatched, 3, "{e}");
+    assert!(e.breaks.iter().any(|b| b.reason.contains("inner")), "{e}");
+}
+
+#[test]
+fn an_inlined_callee_is_no_break() {
+    fn scaled(x: &Tensor, by: f64) -> Tensor {
+        x * by
+    }
+    mod helpers {
+        pub fn shifted(x: &tensorplay::Tensor) -> tensorplay::Tensor {
+            x + 1.0
+        }
+    }
+    #[compile(inline(scaled, helpers::shifted))]
+    fn f(x: &Tensor) -> Tensor {
+        helpers::shifted(&scaled(x, 3.0)).relu()
+    }
+    assert_eq!(against_body!(f(&v(&[1.0, -1.0]))).to_vec::<f32>(), [4.0, 0.0]);
+    assert_eq!(explain!(f).calls.dispatched, 1);
+}
+
+#[test]
+fn a_loop_with_a_break_inside_stays_rust() {
+    static TURNS: AtomicUsize = AtomicUsize::new(0);
+    #[compile]
+    fn f(xs: &Tensor) -> Tensor {
+        let mut h = xs.select(0, 0) * 0.0;
+        for t in 0..xs.dim(0) {
+            h = h * 0.5 + xs.select(0, t);
+            TURNS.fetch_add(1, Relaxed);
+            h = h.relu();
+        }
+        h + 1.0
+    }
+    for n in [1, 3] {
+        let before = TURNS.load(Relaxed);
+        against_body!(f(&(iota(&[n, 2]) - 1.0)));
+        assert_eq!(
+            TURNS.load(Relaxed) - before,
+            2 * n,
+            "once a turn, compiled and plain"
+        );
+    }
+}
+
+#[test]
+fn closures_and_conditional_statements() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let y = x * 2.0;
+        let twice = |t: &Tensor| t + t;
+        let z = twice(&y);
+        #[cfg(test)]
+        let z = z + 1.0;
+        z.relu()
+    }
+    assert_eq!(against_body!(f(&v(&[1.0, -1.0]))).to_vec::<f32>(), [5.0, 0.0]);
+    assert!(!explain!(f).breaks.is_empty());
+}
+
+#[test]
+fn random_numbers_around_a_break() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let y = x + Tensor::rand(3, DType::F32);
+        if y.sum_all().item::<f32>() > 1.5 {
+            y + Tensor::rand(3, DType::F32)
+        } else {
+            y.neg()
+        }
+    }
+    let run = || {
+        tensorplay::manual_seed(3);
+        [0, 1, 2, 3].map(|_| f(&v(&[0.0, 0.0, 0.0])).to_vec::<f32>())
+    };
+    assert_eq!(run(), tensorplay::compiler::disable_capture(run));
+}
+
+#[test]
+fn a_method_breaks_too() {
+    struct Layer {
+        w: Tensor,
+    }
+    impl Layer {
+        #[compile]
+        fn forward(&self, x: &Tensor) -> Tensor {
+            let h = x.matmul(&self.w);
+            let norm = h.square().sum_all().item::<f32>();
+            (h / norm as f64).tanh() * &self.w.sum_all()
+        }
+    }
+    let layer = Layer { w: iota(&[2, 2]) };
+    let (y, right) = (
+        layer.forward(&v(&[1.0, 2.0])),
+        tensorplay::compiler::disable_capture(|| layer.forward(&v(&[1.0, 2.0]))),
+    );
+    assert!(y.allclose(&right, 1e-6, 1e-6));
+    assert!(
+        explain!(Layer::forward)
+            .breaks
+            .iter()
+            .any(|b| b.reason.contains("item"))
+    );
+}

@@ -1,0 +1,263 @@
+//! `#[model]`: fields, methods and helpers in one module.
+
+use crate::check::{iota, v};
+use net::{Block, Head, Net, Shortcut};
+use tensorplay::{compile, explain, prelude::*};
+
+#[tensorplay::model]
+mod net {
+    use tensorplay::{compile, nested_compile_region, prelude::*};
+
+    const EPS: f64 = 1e-5;
+
+    impl Net {
+        // before the structs it reads
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            let mut h = x.clone();
+            for block in &self.blocks {
+                h = block.forward(&h);
+            }
+            self.head.forward(&h)
+        }
+
+        #[compile(fullgraph)]
+        pub fn features(&self, x: &Tensor) -> Vec<Tensor> {
+            let mut all = Vec::with_capacity(self.blocks.len());
+            let mut h = x.clone();
+            for block in &self.blocks {
+                h = block.forward(&h);
+                all.push(h.clone());
+            }
+            all
+        }
+    }
+
+    pub struct Shortcut {
+        pub w: Tensor,
+    }
+
+    pub struct Block {
+        pub w: Tensor,
+        pub b: Option<Tensor>,
+        pub shortcut: Option<Shortcut>,
+        pub centred: bool,
+    }
+
+    /// A branch inside a plain function of the module.
+    fn activate(x: &Tensor, square: bool) -> Tensor {
+        if square { x.square() } else { x.relu() }
+    }
+
+    fn centre(x: &Tensor) -> Tensor {
+        if x.rank() == 1 {
+            return x - x.mean_all();
+        }
+        let mean = x.mean_keepdim(-1);
+        (x - &mean) / (x.var_keepdim(-1, 0) + EPS).sqrt()
+    }
+
+    impl Block {
+        #[nested_compile_region]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            let mut h = x.matmul(&self.w);
+            if let Some(b) = &self.b {
+                h = h + b;
+            }
+            if self.centred {
+                h = centre(&h);
+            }
+            let x = match &self.shortcut {
+                Some(s) => x.matmul(&s.w),
+                None => x.clone(),
+            };
+            activate(&(h + x), false)
+        }
+    }
+
+    pub struct Head {
+        pub w: Tensor,
+        pub parts: usize,
+        pub square: bool,
+    }
+
+    impl Head {
+        fn project(&self, x: &Tensor) -> Tensor {
+            x.matmul(&self.w).reshape((x.dim(0), self.parts, -1))
+        }
+
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            activate(&self.project(x), self.square).sum(-1)
+        }
+    }
+
+    pub struct Net {
+        pub blocks: Vec<Block>,
+        pub head: Head,
+    }
+
+    pub struct Pair {
+        pub w: [Tensor; 2],
+        pub scale: f64,
+        pub shift: i64,
+    }
+
+    #[compile(fullgraph)]
+    impl Pair {
+        pub fn both(&self, x: &Tensor) -> (Tensor, Tensor) {
+            (x * &self.w[0] * self.scale, x * &self.w[1] + self.shift)
+        }
+    }
+}
+
+fn block(bias: bool, shortcut: bool, centred: bool) -> Block {
+    Block {
+        w: iota(&[4, 4]) * 0.25 - 2.0,
+        b: bias.then(|| iota(&[4])),
+        shortcut: shortcut.then(|| Shortcut {
+            w: iota(&[4, 4]) * 0.5 - 3.0,
+        }),
+        centred,
+    }
+}
+
+fn head(parts: usize, square: bool) -> Head {
+    Head {
+        w: iota(&[4, 6]) * 0.125 - 1.0,
+        parts,
+        square,
+    }
+}
+
+/// The compiled call within rounding of the plain one.
+fn like_the_body(f: impl Fn() -> Tensor) -> Tensor {
+    let (compiled, plain) = (f(), tensorplay::compiler::disable_capture(&f));
+    assert_eq!(compiled.shape(), plain.shape());
+    assert!(compiled.allclose(&plain, 1e-4, 1e-4), "{compiled}\n{plain}");
+    compiled
+}
+
+#[test]
+fn blocks_of_every_kind() {
+    let x = iota(&[3, 4]) - 5.0;
+    let kinds = [
+        (true, false, false),
+        (true, true, false),
+        (false, false, true),
+        (true, true, true),
+    ];
+    for (bias, shortcut, centred) in kinds {
+        let net = Net {
+            blocks: vec![block(bias, shortcut, centred), block(false, false, true)],
+            head: head(2, true),
+        };
+        let y = like_the_body(|| net.forward(&x));
+        assert_eq!(y.shape(), [3, 2]);
+    }
+    let e = explain!(Net::forward);
+    assert!(e.breaks.is_empty() && e.calls.dispatched >= 4, "{e}");
+}
+
+#[test]
+fn depth_adds_no_kernels() {
+    let before = (
+        explain!(Net::features).kernels.len(),
+        explain!(Block::forward).kernels.len(),
+    );
+    let x = iota(&[2, 4]);
+    for depth in [1, 2, 6, 0] {
+        let net = Net {
+            blocks: (0..depth).map(|_| block(true, false, true)).collect(),
+            head: head(1, false),
+        };
+        let features = net.features(&x);
+        assert_eq!(features.len(), depth);
+        if let Some(last) = features.last() {
+            like_the_body(|| net.features(&x)[depth - 1].clone());
+            assert_eq!(last.shape(), [2, 4]);
+        }
+    }
+    let after = (
+        explain!(Net::features).kernels.len(),
+        explain!(Block::forward).kernels.len(),
+    );
+    assert_eq!(before, after, "kernels belong to the build");
+    let e = explain!(Net::features);
+    assert_eq!(e.entries.len(), 4, "a length is part of the key: {e}");
+}
+
+#[test]
+fn fields_that_are_numbers_and_flags_are_guards() {
+    let x = iota(&[2, 4]);
+    for (parts, square) in [(1, false), (2, false), (3, true), (2, false)] {
+        let net = Net {
+            blocks: vec![],
+            head: head(parts, square),
+        };
+        assert_eq!(like_the_body(|| net.forward(&x)).shape(), [2, parts]);
+    }
+}
+
+#[test]
+fn an_array_and_an_attribute_on_an_impl() {
+    let pair = net::Pair {
+        w: [v(&[1.0, 2.0]), v(&[3.0, 4.0])],
+        scale: 0.5,
+        shift: 7,
+    };
+    let (a, b) = against_body!(pair.both(&v(&[2.0, 4.0])));
+    assert_eq!(a.to_vec::<f32>(), [1.0, 4.0]);
+    assert_eq!(b.to_vec::<f32>(), [13.0, 23.0]);
+    assert_eq!(explain!(net::Pair::both).calls.dispatched, 1);
+}
+
+#[test]
+fn parameters_are_read_at_each_call() {
+    let w = iota(&[4, 4]).variable();
+    let net = Net {
+        blocks: vec![Block {
+            w: w.clone(),
+            b: None,
+            shortcut: None,
+            centred: false,
+        }],
+        head: head(1, false),
+    };
+    let x = iota(&[2, 4]);
+    let first = like_the_body(|| net.forward(&x)).to_vec::<f32>();
+    w.assign(&(iota(&[4, 4]) * 2.0));
+    let second = like_the_body(|| net.forward(&x)).to_vec::<f32>();
+    assert_ne!(first, second);
+    w.assign(&iota(&[4, 4]));
+    assert_eq!(like_the_body(|| net.forward(&x)).to_vec::<f32>(), first);
+}
+
+#[test]
+fn a_struct_outside_of_a_model() {
+    struct Scale {
+        w: Tensor,
+        by: f64,
+    }
+    impl Scale {
+        #[compile(fullgraph)]
+        fn forward(&self, x: &Tensor, square: bool) -> Tensor {
+            let y = x * &self.w * self.by;
+            if square { y.square() } else { y }
+        }
+    }
+    for by in [1.0, 0.5] {
+        let scale = Scale {
+            w: v(&[2.0, 4.0]),
+            by,
+        };
+        for square in [false, true] {
+            against_body!(scale.forward(&v(&[1.0, 3.0]), square));
+        }
+    }
+    let e = explain!(Scale::forward);
+    assert_eq!(
+        (e.graphs.len(), e.entries.len()),
+        (2, 2),
+        "one table for all instances: {e}"
+    );
+}
