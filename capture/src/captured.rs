@@ -61,6 +61,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
     let errors = Rc::new(Diagnostics::default());
     let own_specs = strip_specs(&mut function.sig, &errors);
     let options = Options::parse(attr, &errors);
+    options.check(&function.sig, &errors);
     let result = if options.disable {
         None
     } else {

@@ -33,6 +33,8 @@ pub mod code {
         SPEC_DTYPE = 7;
         /// an attribute on something that is not a function
         NOT_A_FUNCTION = 8;
+        /// two arguments that exclude each other
+        EXCLUSIVE_ARGUMENTS = 9;
         /// a const, async, unsafe, extern or variadic function
         FUNCTION_KIND = 40;
         /// type or const parameters

@@ -20,9 +20,10 @@ mod scope;
 mod spec;
 mod walk;
 
-pub use attribute::Options;
+pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
 pub use captured::{Captured, Failure, compile};
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use location::{file, line};
 pub use parameter::{Param, ParamKind, Read};
 pub use returns::ReturnTree;
+pub use spec::{DimSpec, Spec};

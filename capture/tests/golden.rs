@@ -170,8 +170,13 @@ fn errors_of_the_signature_and_the_attribute() {
 }
 
 #[test]
+fn errors_of_the_arguments() {
+    check("argument_errors");
+}
+
+#[test]
 fn every_code_is_shown() {
-    let all = check("body_errors") + &check("signature_errors");
+    let all = check("body_errors") + &check("signature_errors") + &check("argument_errors");
     // the macros crate shows these
     let elsewhere = ["TP0008", "TP0070", "TP0071", "TP0099"];
     for (code, what) in CODES {

@@ -20,6 +20,7 @@ mod twin;
 /// |---|---|
 /// | `spec(x = f32[B, 784], return = f32[B, 10])` | dtypes and sizes to check at build time and at each call; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
+/// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes |
 /// | `fullgraph` | nothing may be left out of the graph, which is so for all functions yet |
 /// | `name = "f"` | the name of the graph |
 /// | `disable` | the function stays as it is |

@@ -1,14 +1,11 @@
 use tensorplay::{compile, prelude::*};
 
 #[compile(
-    dynamic = true,
     backend = "eager",
     mode = "max-autotune",
-    options(fast_math),
     recompile_limit = 4,
     isolate_recompiles,
     strict_native,
-    dynamic_shapes = true,
     inline(helper),
     grad(x),
     specialize(x = f32[1, 784]),
@@ -16,6 +13,11 @@ use tensorplay::{compile, prelude::*};
     self_test
 )]
 fn later(x: &Tensor) -> Tensor {
+    x.relu()
+}
+
+#[compile(options(fast_math))]
+fn options(x: &Tensor) -> Tensor {
     x.relu()
 }
 

@@ -1,0 +1,128 @@
+//! The arguments that attributes take: a row each.
+
+/// What an argument takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Flag,
+    Bool,
+    Str,
+    Int,
+    DTypes,
+    Specs,
+    Paths,
+    Settings,
+    Names,
+    Path,
+}
+
+impl Takes {
+    /// In words.
+    pub fn what(self) -> &'static str {
+        match self {
+            Takes::Flag => "no value, or a bool",
+            Takes::Bool => "a bool",
+            Takes::Str => "a string",
+            Takes::Int => "an integer above 0",
+            Takes::DTypes => "a list of float dtypes",
+            Takes::Specs => "a list of specs",
+            Takes::Paths => "a list of paths",
+            Takes::Settings => "a list of options",
+            Takes::Names => "nothing, or a list of parameters",
+            Takes::Path => "a path",
+        }
+    }
+
+    /// As it is written.
+    pub fn example(self, name: &str) -> String {
+        match self {
+            Takes::Flag => name.to_string(),
+            Takes::Bool => format!("{name} = true"),
+            Takes::Str if name == "mode" => "mode = \"max-autotune\"".into(),
+            Takes::Str => format!("{name} = \"..\""),
+            Takes::Int => format!("{name} = 8"),
+            Takes::DTypes => format!("{name}(f32, f16)"),
+            Takes::Specs => format!("{name}(x = f32[B, 784])"),
+            Takes::Paths => format!("{name}(path::to::function)"),
+            Takes::Settings => format!("{name}(fast_math), or {name}(fast_math = true)"),
+            Takes::Names => format!("{name}, or {name}(w, b)"),
+            Takes::Path => format!("{name} = path"),
+        }
+    }
+}
+
+/// An argument of an attribute.
+#[derive(Clone, Copy)]
+pub(crate) struct Argument {
+    pub name: &'static str,
+    pub takes: Takes,
+    /// Whether it has an effect already.
+    pub acts: bool,
+    /// Whether it may be written several times.
+    pub repeats: bool,
+}
+
+pub(crate) const fn acts(name: &'static str, takes: Takes) -> Argument {
+    Argument {
+        name,
+        takes,
+        acts: true,
+        repeats: false,
+    }
+}
+
+const fn later(name: &'static str, takes: Takes) -> Argument {
+    Argument {
+        acts: false,
+        ..acts(name, takes)
+    }
+}
+
+/// The arguments of `#[compile(..)]`.
+pub(crate) const COMPILE: &[Argument] = &[
+    acts("fullgraph", Takes::Flag),
+    acts("dynamic", Takes::Bool),
+    later("backend", Takes::Str),
+    later("mode", Takes::Str),
+    later("options", Takes::Settings),
+    acts("name", Takes::Str),
+    acts("disable", Takes::Flag),
+    later("recompile_limit", Takes::Int),
+    later("isolate_recompiles", Takes::Flag),
+    later("strict_native", Takes::Flag),
+    acts("dynamic_shapes", Takes::Bool),
+    acts("dtypes", Takes::DTypes),
+    later("inline", Takes::Paths),
+    later("grad", Takes::Names),
+    acts("spec", Takes::Specs),
+    Argument {
+        repeats: true,
+        ..later("specialize", Takes::Specs)
+    },
+    later("warn_breaks", Takes::Flag),
+    later("self_test", Takes::Flag),
+    acts("crate", Takes::Path),
+];
+
+/// Two arguments that exclude each other, and why.
+pub(crate) const EXCLUSIVE: &[(&str, &str, &str)] = &[
+    ("mode", "options", "keep one; a mode is a set of options"),
+    (
+        "dynamic",
+        "dynamic_shapes",
+        "keep one; `dynamic_shapes` is another name of `dynamic`",
+    ),
+];
+
+/// The options of the stax backend: each is on or off.
+pub(crate) const STAX: &[&str] = &[
+    "fast_math",
+    "emulate_precision_casts",
+    "native",
+    "fusion",
+    "cudagraphs",
+    "max_autotune",
+    "coordinate_descent_tuning",
+];
+
+/// The options of the TVM backend.
+pub(crate) const TVM: &[&str] = &["target", "parallel"];
