@@ -2,5 +2,5 @@
 
 pub use crate::dispatch::counters::{Counters, counters};
 pub use crate::dispatch::explain::{Break, Calls, Entry, Explanation, Graphs, Guard, GuardChain, Kernel};
-pub use crate::dispatch::{disable_capture, is_compiling, reset};
+pub use crate::dispatch::{disable_capture, is_compiling, is_exporting, mark_static, reset};
 pub use crate::plan::{Fallback, StepCounts};

@@ -1,7 +1,9 @@
 //! What code that the macros emit refers to. Not public API: it changes with every version.
 
 pub use crate::dispatch::explain::{explain, graphs};
-pub use crate::dispatch::{Function, HostArg, Outputs, probe};
+pub use crate::dispatch::{
+    Assumed, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter, is_entered, probe,
+};
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;

@@ -193,8 +193,9 @@ fn kernels() -> Result<Kernels> {
 /// Every compiled function that was reached so far.
 static FUNCTIONS: Mutex<Vec<&'static Function>> = Mutex::new(Vec::new());
 
-/// Empties the tables of all compiled functions; counters stay.
+/// Empties the tables of all compiled functions, and forgets the results that are assumed to be constant; counters stay.
 pub fn reset() {
+    super::assumed::forget();
     let functions = lock(&FUNCTIONS).clone();
     functions.iter().for_each(|f| f.clear());
 }

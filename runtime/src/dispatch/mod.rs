@@ -8,12 +8,16 @@
 //! when that is out of date; first calls from many threads bind once; a failed bind or a panicking kernel leaves
 //! the table as it was.
 
+mod assumed;
 pub mod counters;
 pub mod explain;
 mod function;
 mod key;
 mod mode;
+mod stack;
 
+pub use assumed::{Assumed, Constant, assumed};
 pub(crate) use function::run_updating;
 pub use function::{Function, HostArg, Outputs, reset};
-pub use mode::{disable_capture, is_compiling, probe};
+pub use mode::{Disabled, disable_capture, disabled, is_compiling, is_exporting, mark_static, probe};
+pub use stack::{Entered, enter, is_entered};

@@ -1,9 +1,11 @@
 //! What compiled functions do on this thread: run, step aside, or name themselves.
 
 use super::Function;
+use crate::{Dim, Tensor};
 use std::cell::Cell;
+use std::marker::PhantomData;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Run,
     /// Plain bodies run, as if nothing were compiled.
@@ -17,7 +19,9 @@ thread_local! {
     static FOUND: Cell<Option<&'static Function>> = const { Cell::new(None) };
 }
 
-struct Restore(Mode);
+/// Sets the mode back. It stays on its thread.
+#[derive(Debug)]
+struct Restore(Mode, PhantomData<*const ()>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -26,8 +30,12 @@ impl Drop for Restore {
 }
 
 fn with<R>(mode: Mode, f: impl FnOnce() -> R) -> R {
-    let _restore = Restore(MODE.replace(mode));
+    let _restore = set(mode);
     f()
+}
+
+fn set(mode: Mode) -> Restore {
+    Restore(MODE.replace(mode), PhantomData)
 }
 
 #[inline]
@@ -54,9 +62,37 @@ pub fn disable_capture<R>(f: impl FnOnce() -> R) -> R {
     with(Mode::Disabled, f)
 }
 
+/// The body of a function marked `#[disable]`, until it is dropped.
+#[doc(hidden)]
+#[must_use]
+#[derive(Debug)]
+pub struct Disabled(#[allow(dead_code)] Restore);
+
+/// Replaces every compiled function on this thread by its plain body.
+#[doc(hidden)]
+pub fn disabled() -> Disabled {
+    Disabled(set(Mode::Disabled))
+}
+
 /// Whether the code is being captured: always false where it runs as plain Rust.
 pub fn is_compiling() -> bool {
     false
+}
+
+/// Whether the code is being exported: always false where it runs as plain Rust.
+pub fn is_exporting() -> bool {
+    false
+}
+
+/// In captured code, makes the size of `x` at `dim` a number in the key of a `dynamic` function. Elsewhere it does nothing,
+/// whatever `dim` is: a `dim` that `x` does not have is no error.
+///
+/// ```
+/// use tensorplay_runtime::{Tensor, dispatch::mark_static};
+/// mark_static(&Tensor::from_slice(&[1.0f32, 4.0], 2), -1);
+/// ```
+pub fn mark_static(x: &Tensor, dim: impl Dim) {
+    let _ = (x, dim);
 }
 
 /// The compiled function that `call` reaches first. Bodies do not run.
