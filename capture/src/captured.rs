@@ -2,6 +2,7 @@
 
 use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::marker;
 use crate::parameter::{Param, ParamKind, Read};
 use crate::paths::trace;
 use crate::returns::{ReturnTree, Returns};
@@ -56,11 +57,12 @@ pub struct Failure {
 pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure> {
     let mut function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(f) => f,
-        Err(_) => return Err(not_a_function(item)),
+        Err(_) => return Err(not_a_function("compile", item)),
     };
     let errors = Rc::new(Diagnostics::default());
     let own_specs = strip_specs(&mut function.sig, &errors);
-    let options = Options::parse(attr, &errors);
+    let mut options = Options::parse(attr, &errors);
+    options.disable |= marker::disables(&function.attrs, "compile", &errors);
     options.check(&function.sig, &errors);
     let result = if options.disable {
         None
@@ -124,7 +126,8 @@ enum Bound<'a> {
     Param(Param, &'a PatType, Option<Spec>),
 }
 
-fn not_a_function(item: TokenStream) -> Failure {
+/// An item under an attribute that goes on functions.
+pub(crate) fn not_a_function(attribute: &str, item: TokenStream) -> Failure {
     let mut diagnostics = Vec::new();
     if let Ok(other) = syn::parse2::<Item>(item.clone()) {
         let at: TokenStream = other
@@ -138,13 +141,12 @@ fn not_a_function(item: TokenStream) -> Failure {
         } else {
             at
         };
+        let message = format!("`#[{attribute}]` goes on a function with a body");
         diagnostics.push(
-            Diagnostic::new(
-                code::NOT_A_FUNCTION,
-                at,
-                "`#[compile]` goes on a function with a body",
-            )
-            .help("put it on a free function or an inherent method"),
+            Diagnostic::new(code::NOT_A_FUNCTION, at, message).help(match attribute {
+                "compile" => "put it on a free function or an inherent method",
+                _ => "put it on a free function",
+            }),
         );
     }
     Failure { item, diagnostics }
@@ -229,7 +231,7 @@ fn name_wildcards(sig: &mut Signature) {
 }
 
 /// A receiver, or the word `Self`, shows that the function stands in an `impl`.
-fn is_method(f: &ItemFn) -> bool {
+pub(crate) fn is_method(f: &ItemFn) -> bool {
     fn says_self(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|t| match t {
             proc_macro2::TokenTree::Ident(i) => i == "Self",

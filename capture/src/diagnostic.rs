@@ -83,6 +83,16 @@ pub mod code {
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
         FUNCTION_PATH = 71;
+        /// a marker on a function that it cannot mark
+        MARKED_FUNCTION = 80;
+        /// two markers that exclude each other
+        MARKERS = 81;
+        /// a result that `assume_constant_result` cannot keep
+        ASSUMED_RESULT = 82;
+        /// a function that `substitute_in_graph` cannot replace
+        SUBSTITUTED = 83;
+        /// `overload_method`
+        OVERLOAD = 84;
         /// an argument without effect so far
         NOT_AVAILABLE = 90;
         /// a bug of tensorplay
