@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
-pub use tensorplay_macros::{compile, explain, graph};
+pub use tensorplay_macros::{
+    allow_in_graph, assume_constant_result, compile, disable, disallow_in_graph, explain, export, graph,
+    nonstrict_trace, overload_method, substitute_in_graph, unused,
+};
 pub use tensorplay_runtime::{
     DType, Device, Element, Error, Result, Tensor, TensorTree, compiler, cond, graph_api as graph,
     manual_seed, no_grad, safetensors, while_loop,

@@ -23,14 +23,18 @@ pub fn private(krate: Option<&Path>) -> TokenStream {
 pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
     match tensorplay_capture::compile(attr, item) {
         Ok(captured) => expand(captured),
-        Err(Failure {
-            mut item,
-            diagnostics,
-        }) => {
-            item.extend(diagnostics.iter().map(|d| d.to_compile_error()));
-            item
-        }
+        Err(f) => failure(f),
     }
+}
+
+/// The item, and the errors beside it.
+pub fn failure(f: Failure) -> TokenStream {
+    let Failure {
+        mut item,
+        diagnostics,
+    } = f;
+    item.extend(diagnostics.iter().map(|d| d.to_compile_error()));
+    item
 }
 
 fn expand(c: Captured) -> TokenStream {

@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
+use tensorplay_capture::MarkerKind;
 
 mod expand;
+mod marker;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -44,4 +46,71 @@ pub fn explain(path: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn graph(path: TokenStream) -> TokenStream {
     reach::function("graphs", path.into()).into()
+}
+
+/// A call from captured code is one opaque node of the graph: the function runs as plain Rust at every call.
+///
+/// Called from anywhere else it is an ordinary function. This holds for all markers below, which go on free functions.
+#[proc_macro_attribute]
+pub fn allow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::AllowInGraph, attr.into(), item.into()).into()
+}
+
+/// Like `allow_in_graph`, for functions whose arguments and results are structs of tensors: the node has their tensors.
+#[proc_macro_attribute]
+pub fn nonstrict_trace(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::NonstrictTrace, attr.into(), item.into()).into()
+}
+
+/// A call is a graph break, whatever the function's body is. Compiled functions inside stay compiled.
+#[proc_macro_attribute]
+pub fn disallow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::DisallowInGraph, attr.into(), item.into()).into()
+}
+
+/// `#[disable(recursive = true, reason = "..")]`: the function runs as plain Rust, and a call is a graph break.
+///
+/// Compiled functions that it calls run their plain bodies too, as in `compiler::disable_capture`; with `recursive = false`
+/// they stay compiled. The reason is for the reader, and for those who ask where a graph breaks. Beside `#[compile]` it is
+/// `#[compile(disable)]`.
+#[proc_macro_attribute]
+pub fn disable(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::Disable, attr.into(), item.into()).into()
+}
+
+/// The function is never captured, and compiled functions inside stay compiled: the same as `#[disable(recursive = false)]`.
+#[proc_macro_attribute]
+pub fn unused(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::Unused, attr.into(), item.into()).into()
+}
+
+/// While a compiled function is on the stack, each place that calls the function evaluates it once, whatever the
+/// arguments, and has that result until `compiler::reset()`. Anywhere else it simply runs.
+///
+/// The result is `Clone + Send + Sync + 'static`, and the function has no type parameters.
+#[proc_macro_attribute]
+pub fn assume_constant_result(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::AssumeConstantResult, attr.into(), item.into()).into()
+}
+
+/// `#[substitute_in_graph(original)]`: captured code that calls `original` has this function in its place; plain calls of
+/// `original` run it.
+///
+/// Stands beside `original`, in one module. Both have the same signature, which is checked unless
+/// `skip_signature_check = true`. `can_constant_fold_through = false` is accepted, `true` is not available yet.
+#[proc_macro_attribute]
+pub fn substitute_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::SubstituteInGraph, attr.into(), item.into()).into()
+}
+
+/// Not available yet: a build error that says so.
+#[proc_macro_attribute]
+pub fn export(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::Export, attr.into(), item.into()).into()
+}
+
+/// A build error: functions of Rust have no overloads. Give each form a name, or take a type parameter.
+#[proc_macro_attribute]
+pub fn overload_method(attr: TokenStream, item: TokenStream) -> TokenStream {
+    marker::expand(MarkerKind::OverloadMethod, attr.into(), item.into()).into()
 }

@@ -52,16 +52,30 @@ const STANDARD: &[&str] = &[
     "writeln",
 ];
 
-/// The items beside a free function with `arity` parameters.
+/// Whether a twin of that name would stand beside a macro that is in scope everywhere.
+pub fn is_standard(name: &Ident) -> bool {
+    STANDARD.contains(&name.to_string().as_str())
+}
+
+/// The items beside a compiled free function with `arity` parameters.
 pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
     let name = &item.sig.ident;
-    if STANDARD.contains(&name.to_string().as_str()) {
-        return warning(name);
+    if is_standard(name) {
+        return warning(name, "`explain!` and `graph!` cannot reach this function");
     }
-    let unique = format_ident!("__tp_x_{}_{}", name, format!("{:016x}", hash(name)));
     let p = in_macro(p);
     let dummies: Vec<TokenStream> = (0..arity).map(|_| quote!(#p::dummy())).collect();
     let dummies = quote!(#(#dummies),*);
+    let arms = quote! {
+        (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
+        (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
+    };
+    declare(name, item, &arms)
+}
+
+/// A macro `name` with these arms, seen where `item` is.
+pub fn declare(name: &Ident, item: &ItemFn, arms: &TokenStream) -> TokenStream {
+    let unique = format_ident!("__tp_x_{}_{:016x}", name, hash(&item.sig.ident));
     let public = matches!(item.vis, Visibility::Public(_));
     let (export, vis) = if public {
         (quote!(#[macro_export]), quote!(pub))
@@ -73,8 +87,7 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
         #[allow(unused_macros, non_local_definitions)]
         #export
         macro_rules! #unique {
-            (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
-            (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
+            #arms
         }
         #[doc(hidden)]
         #[allow(unused_imports)]
@@ -115,9 +128,9 @@ fn hash(name: &Ident) -> u64 {
 }
 
 /// A warning at the name: the one form of it that stable Rust lets a macro give.
-fn warning(name: &Ident) -> TokenStream {
+pub fn warning(name: &Ident, what: &str) -> TokenStream {
     let note = format!(
-        "[{}] `explain!` and `graph!` cannot reach this function: `{name}` is also a macro of the standard library; rename it, or make it an associated function",
+        "[{}] {what}: `{name}` is also a macro of the standard library; rename it, or make it an associated function",
         code::MACRO_NAME
     );
     quote_spanned! {name.span()=>

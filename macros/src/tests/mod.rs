@@ -2,9 +2,10 @@
 //!
 //! Blobs are shown as `b".."` and hashes as zeros: what they hold has tests of its own.
 
-use crate::{expand, reach};
+use crate::{expand, marker, reach};
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use std::path::Path;
+use tensorplay_capture::MarkerKind;
 
 fn masked(tokens: TokenStream) -> TokenStream {
     tokens
@@ -27,9 +28,13 @@ fn masked(tokens: TokenStream) -> TokenStream {
 }
 
 fn expansion(attr: &str, item: &str) -> TokenStream {
+    twice(expand::compile, attr, item)
+}
+
+fn twice(attribute: impl Fn(TokenStream, TokenStream) -> TokenStream, attr: &str, item: &str) -> TokenStream {
     // every parsed text is a file of its own, on which the hash depends
     let expand = || {
-        masked(expand::compile(
+        masked(attribute(
             attr.parse().expect("tokens"),
             item.parse().expect("tokens"),
         ))
@@ -46,11 +51,17 @@ fn expansion(attr: &str, item: &str) -> TokenStream {
 fn check(name: &str, attr: &str, item: &str) {
     let tokens = expansion(attr, item);
     let method = item.contains("self") || item.contains("Self");
-    let tokens = if method {
-        quote::quote!(impl Net { #tokens })
-    } else {
-        tokens
-    };
+    check_tokens(
+        name,
+        if method {
+            quote::quote!(impl Net { #tokens })
+        } else {
+            tokens
+        },
+    );
+}
+
+fn check_tokens(name: &str, tokens: TokenStream) {
     let file = syn::parse2(tokens.clone()).unwrap_or_else(|e| panic!("{e}: {tokens}"));
     let got = prettyplease::unparse(&file);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/tests/expanded/{name}.txt"));
@@ -104,6 +115,60 @@ fn name_of_a_standard_macro() {
         "",
         "fn write(x: &Tensor) -> Tensor {\n    x.t()\n}",
     );
+}
+
+#[test]
+fn markers() {
+    let check = |name: &str, kind, attr: &str, item: &str| {
+        check_tokens(
+            name,
+            twice(|attr, item| marker::expand(kind, attr, item), attr, item),
+        );
+    };
+    check(
+        "marker_in_graph",
+        MarkerKind::AllowInGraph,
+        "",
+        "/// Documented.\npub fn quantise(x: &Tensor) -> Tensor {\n    x.clone()\n}",
+    );
+    check(
+        "marker_disable",
+        MarkerKind::Disable,
+        "reason = \"prints\", crate = crate::tp",
+        "#[compile(fullgraph)]\nfn report<T: Into<f32>>(x: T) {\n    println!(\"{}\", x.into());\n}",
+    );
+    check(
+        "marker_assume",
+        MarkerKind::AssumeConstantResult,
+        "",
+        "pub(crate) fn table(n: usize) -> Vec<Tensor> {\n    let all = vec![Tensor::arange(0, n, DType::F32)];\n    all\n}",
+    );
+    check(
+        "marker_substitute",
+        MarkerKind::SubstituteInGraph,
+        "softplus",
+        "fn softplus_as_ops<'a, T>(x: &'a Tensor, by: T) -> Tensor\nwhere\n    T: Copy,\n{\n    x.exp().log1p()\n}",
+    );
+    check(
+        "marker_failure",
+        MarkerKind::Disable,
+        "recursiv = true",
+        "fn report(x: &Tensor) {}",
+    );
+}
+
+#[test]
+fn raw_names_are_names() {
+    for kind in MarkerKind::ALL {
+        for (attr, item) in [
+            ("r#fn", "pub fn r#type() {}"),
+            ("", "fn r#match() {}"),
+            ("f", "fn r#try() {}"),
+        ] {
+            twice(|attr, item| marker::expand(kind, attr, item), attr, item);
+        }
+    }
+    expansion("", "fn r#type(x: &Tensor) -> Tensor { x.relu() }");
 }
 
 #[test]
