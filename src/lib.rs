@@ -2,7 +2,7 @@
 
 pub use tensorplay_macros::{
     allow_in_graph, assume_constant_result, compile, disable, disallow_in_graph, explain, export, graph,
-    nonstrict_trace, overload_method, substitute_in_graph, unused,
+    model, nested_compile_region, nonstrict_trace, overload_method, substitute_in_graph, unused,
 };
 pub use tensorplay_runtime::{
     DType, Device, Element, Error, Result, Tensor, TensorTree, compiler, cond, graph_api as graph,

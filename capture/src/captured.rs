@@ -2,9 +2,14 @@
 
 use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::env::Env;
+use crate::export::{ExportParam, FnExport};
 use crate::marker;
-use crate::parameter::{Param, ParamKind, Read};
+use crate::model::ModelFn;
+use crate::parameter::{Param, ParamKind};
 use crate::paths::trace;
+use crate::reads::{CalleeRef, Read};
+use crate::region::RegionOptions;
 use crate::returns::{ReturnTree, Returns};
 use crate::spec::Spec;
 use crate::walk::Walk;
@@ -34,6 +39,12 @@ pub struct Captured {
     pub fallible: bool,
     /// Whether it belongs to an `impl`: it has a receiver, or says `Self`.
     pub method: bool,
+    /// The receiver, if it is a struct of a `#[model]` module: its parts follow the parameters.
+    pub receiver: Option<TokenStream>,
+    /// For a region, for how many kinds of arguments one caller may hold it.
+    pub region: Option<usize>,
+    /// The functions that it calls.
+    pub callees: Vec<CalleeRef>,
     /// The attribute's arguments.
     pub options: Options,
     /// The tokens behind each path's locations.
@@ -50,25 +61,68 @@ pub struct Failure {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// The attribute under which a function is captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Under {
+    /// `#[compile]`.
+    Compile,
+    /// `#[nested_compile_region]`.
+    Region,
+}
+
+impl Under {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Under::Compile => "compile",
+            Under::Region => "nested_compile_region",
+        }
+    }
+}
+
 /// Captures the function `item` under `#[compile(attr)]`.
 ///
 /// # Errors
 /// A function that cannot be captured, with all its errors; or one with `disable`, with none.
 pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure> {
+    compile_in(&Rc::new(Env::default()), Under::Compile, attr, item)
+}
+
+/// Captures the function `item` under an attribute, in a module or with what was looked up for it.
+///
+/// # Errors
+/// A function that cannot be captured, with all its errors; or one with `disable`, with none.
+pub fn compile_in(
+    env: &Rc<Env>,
+    attribute: Under,
+    attr: TokenStream,
+    item: TokenStream,
+) -> Result<Captured, Failure> {
     let mut function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(f) => f,
-        Err(_) => return Err(not_a_function("compile", item)),
+        Err(_) => return Err(not_a_function(attribute.name(), item)),
     };
     let errors = Rc::new(Diagnostics::default());
     let own_specs = strip_specs(&mut function.sig, &errors);
-    let mut options = Options::parse(attr, &errors);
-    options.disable |= marker::disables(&function.attrs, "compile", &errors);
+    let (mut options, region) = match attribute {
+        Under::Compile => (Options::parse(attr, &errors), None),
+        Under::Region => {
+            let region = RegionOptions::parse(attr, &errors);
+            let options = Options {
+                fullgraph: true,
+                krate: region.krate.clone(),
+                ..Options::default()
+            };
+            (options, Some(region.max_reuse_entries))
+        }
+    };
+    options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     options.check(&function.sig, &errors);
     let result = if options.disable {
         None
     } else {
         name_wildcards(&mut function.sig);
-        capture(&function, &options, own_specs, &errors)
+        capture(env, &function, &options, own_specs, &errors)
     };
     let mut diagnostics = errors.take();
     match result {
@@ -77,10 +131,15 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
                 paths,
                 params,
                 reads,
+                callees,
                 returns,
                 spans,
             } = c;
             let method = is_method(&function);
+            let receiver = paths
+                .iter()
+                .any(|p| !p.aggregates.is_empty())
+                .then(|| this(&function.sig));
             Ok(Captured {
                 item: function,
                 paths,
@@ -89,6 +148,9 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
                 returns: returns.tree,
                 fallible: returns.fallible,
                 method,
+                receiver,
+                region,
+                callees,
                 options,
                 spans,
             })
@@ -114,8 +176,71 @@ struct Parts {
     paths: Vec<GraphModule>,
     params: Vec<Param>,
     reads: Vec<Read>,
+    callees: Vec<CalleeRef>,
     returns: Returns,
     spans: Vec<Vec<TokenStream>>,
+}
+
+/// The function's own `self`.
+fn this(sig: &Signature) -> TokenStream {
+    match sig.inputs.first() {
+        Some(FnArg::Receiver(r)) => r.self_token.to_token_stream(),
+        _ => quote!(self),
+    }
+}
+
+impl Captured {
+    /// Whether consts are read once, with the function's record, rather than at each call: so callers need not know them.
+    pub fn reads_consts(&self) -> bool {
+        self.region.is_some() || self.receiver.is_some()
+    }
+
+    /// What it tells its callers in other modules.
+    pub fn export(&self) -> FnExport {
+        FnExport {
+            name: self.item.sig.ident.to_string(),
+            params: self.params.iter().map(export_param).collect(),
+            returns: self.returns.clone(),
+            fallible: self.fallible,
+            region: self.region.is_some(),
+            consts: self.reads.len(),
+            paths: self.paths.clone(),
+        }
+    }
+}
+
+fn export_param(p: &Param) -> ExportParam {
+    match p.kind {
+        ParamKind::Tensor { .. } => ExportParam::Tensor,
+        ParamKind::Host(t) => ExportParam::Host(t),
+    }
+}
+
+/// Captures a function of a module for its callers; `None` if something is wrong with it, which its own attribute
+/// reports.
+pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> Option<FnExport> {
+    let mut item = ItemFn {
+        attrs: Vec::new(),
+        vis: syn::Visibility::Inherited,
+        modifiers: Default::default(),
+        sig: f.sig.clone(),
+        block: Box::new(f.block.clone()),
+    };
+    let errors = Rc::new(Diagnostics::default());
+    let specs = strip_specs(&mut item.sig, &errors);
+    name_wildcards(&mut item.sig);
+    let inner = Rc::new(env.within(receiver));
+    let parts = capture(&inner, &item, &Options::default(), specs, &errors);
+    let parts = parts.filter(|_| errors.take().is_empty())?;
+    Some(FnExport {
+        name: f.sig.ident.to_string(),
+        params: parts.params.iter().map(export_param).collect(),
+        returns: parts.returns.tree,
+        fallible: parts.returns.fallible,
+        region: f.attribute(Under::Region.name()).is_some(),
+        consts: parts.reads.len(),
+        paths: parts.paths,
+    })
 }
 
 /// What a walk binds before the body, in the order of the signature.
@@ -305,6 +430,7 @@ fn check_receiver(r: &Receiver, errors: &Diagnostics) {
 }
 
 fn capture(
+    env: &Rc<Env>,
     f: &ItemFn,
     options: &Options,
     own_specs: Vec<Option<Spec>>,
@@ -418,7 +544,8 @@ fn capture(
     }
     let (head, ident) = (sig.fn_token, &sig.ident);
     let traced = trace(ident, errors, |script, reads| {
-        let mut walk = Walk::new(name.clone(), errors.clone(), script, reads);
+        let receiver = env.receiver.clone();
+        let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
         walk.place_function(ident.span(), quote!(#head #ident));
         for b in &bound {
             match b {
@@ -437,7 +564,8 @@ fn capture(
     Some(Parts {
         paths: traced.modules,
         params: params.collect(),
-        reads: traced.reads.into_list(),
+        reads: traced.reads.written(),
+        callees: traced.reads.callees,
         returns: returns?,
         spans: traced.spans,
     })

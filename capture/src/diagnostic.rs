@@ -79,6 +79,8 @@ pub mod code {
         DATA_DEPENDENT = 60;
         /// too many paths, or too many steps of a loop
         PATHS = 61;
+        /// `#[model]` on something that is not an inline module
+        NOT_A_MODULE = 62;
         /// a function named like a macro of the standard library
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
@@ -186,6 +188,10 @@ impl Diagnostics {
         if !list.iter().any(|other| other.is(&d)) {
             list.push(d);
         }
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.borrow().len()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,8 +1,9 @@
 //! `Kind`: what a local or an expression is, as far as tokens tell.
 
+use crate::model::Ty;
 use proc_macro2::TokenStream;
 use tensorplay_graph::op::options::OptionsRow;
-use tensorplay_graph::{Arg, Expr, NodeId, Value};
+use tensorplay_graph::{Arg, Expr, FieldPath, NodeId, Value};
 
 /// What an expression is.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub enum Kind {
     Try(Box<Kind>),
     /// A const or a field, read when the call starts.
     Place(Place),
+    /// A struct or a list of the module's types, or a layer from elsewhere.
+    Part(PartOf),
     /// Not captured; an error was reported, or rustc reports it. Silent.
     Unknown,
 }
@@ -53,6 +56,19 @@ pub struct Place {
     pub borrowed: bool,
 }
 
+/// A part of an aggregate argument.
+#[derive(Clone, Debug)]
+pub struct PartOf {
+    /// Where it is.
+    pub path: FieldPath,
+    /// What it is.
+    pub ty: Ty,
+    /// How it is written, from the method's own receiver on.
+    pub name: String,
+    /// The tokens that name it.
+    pub tokens: TokenStream,
+}
+
 impl Kind {
     /// The empty tuple.
     pub const fn unit() -> Kind {
@@ -72,6 +88,8 @@ impl Kind {
             Kind::Maybe(..) | Kind::Some(_) | Kind::None => "an `Option`",
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",
+            Kind::Part(p) if matches!(p.ty, Ty::List(_)) => "a list of layers",
+            Kind::Part(_) => "a layer",
             Kind::Unknown => "unknown",
         }
     }

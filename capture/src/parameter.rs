@@ -1,11 +1,11 @@
-//! `Param`: a parameter as capture sees it, and `Read`: what else a call reads when it starts.
+//! `Param`: a parameter as capture sees it.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::location::text;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{Pat, PatType, PathSegment, Type};
-use tensorplay_graph::{GraphModule, HostType, Node, NodeKind, ScalarInput, TensorType};
+use tensorplay_graph::HostType;
 
 /// A parameter that the graph knows.
 #[derive(Clone, Debug)]
@@ -28,90 +28,6 @@ pub enum ParamKind {
     },
     /// A number, a flag or a dtype.
     Host(HostType),
-}
-
-/// A const or field that a call reads when it starts; it follows the parameters of its sort.
-#[derive(Clone, Debug)]
-pub enum Read {
-    /// A tensor: `self.w`.
-    Tensor(TokenStream),
-    /// A number: `EPS`, `self.eps`.
-    Host(TokenStream),
-}
-
-impl Read {
-    /// The expression that reads it.
-    pub fn tokens(&self) -> &TokenStream {
-        let (Read::Tensor(tokens) | Read::Host(tokens)) = self;
-        tokens
-    }
-}
-
-/// A read that a walk met.
-#[derive(Clone, Debug)]
-pub(crate) struct KnownRead {
-    pub read: Read,
-    /// What its first use takes a number for.
-    pub ty: HostType,
-}
-
-/// What the walks of a function read, in the order in which they met it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reads(pub Vec<KnownRead>);
-
-impl Reads {
-    /// The reads of the same sort, which are numbered apart.
-    pub fn of_sort<'a>(&'a self, read: &Read) -> impl Iterator<Item = &'a KnownRead> + use<'a> {
-        let tensor = matches!(read, Read::Tensor(_));
-        self.0
-            .iter()
-            .filter(move |r| matches!(r.read, Read::Tensor(_)) == tensor)
-    }
-
-    /// The position of an equal read among those of its sort.
-    pub fn position(&self, read: &Read) -> Option<usize> {
-        let key = read.tokens().to_string();
-        self.of_sort(read)
-            .position(|r| r.read.tokens().to_string() == key)
-    }
-
-    /// Tensors first, each sort in order.
-    pub fn into_list(self) -> Vec<Read> {
-        let (tensors, hosts): (Vec<_>, Vec<_>) = self
-            .0
-            .into_iter()
-            .map(|r| r.read)
-            .partition(|r| matches!(r, Read::Tensor(_)));
-        tensors.into_iter().chain(hosts).collect()
-    }
-
-    /// Adds the inputs and scalars that later walks met to the graph of a function with so many `tensors` and
-    /// `scalars` among its parameters.
-    pub fn complete(&self, module: &mut GraphModule, tensors: usize, scalars: usize) {
-        let name = |r: &KnownRead| text(r.read.tokens().clone());
-        let is_tensor = |r: &&KnownRead| matches!(r.read, Read::Tensor(_));
-        let known = module.graph.inputs.len() - tensors;
-        for r in self.0.iter().filter(is_tensor).skip(known) {
-            let index = module.graph.inputs.len() as u32;
-            let id = module.graph.push(Node {
-                kind: NodeKind::Input(index),
-                name: name(r),
-                location: 0,
-                types: vec![TensorType::default()],
-                interior: false,
-            });
-            module.graph.inputs.push(id);
-            module.specs.push(None);
-        }
-        let known = module.scalars.len() - scalars;
-        for r in self.0.iter().filter(|r| !is_tensor(r)).skip(known) {
-            module.scalars.push(ScalarInput {
-                name: name(r),
-                ty: r.ty,
-                source: None,
-            });
-        }
-    }
 }
 
 /// The last segment of a path type, and the number of segments.

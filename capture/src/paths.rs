@@ -10,7 +10,8 @@
 //! the number of paths is bounded, and more are an error.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
-use crate::parameter::Reads;
+use crate::loops;
+use crate::reads::Reads;
 use crate::walk::Walked;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -18,7 +19,7 @@ use tensorplay_graph::passes::decompose;
 use tensorplay_graph::{GraphModule, Node, NodeId, NodeKind, Value};
 
 /// A function has no more paths.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// What all walks of a function yield.
 pub(crate) struct Traced {
@@ -55,7 +56,7 @@ pub(crate) fn trace(
         traced.reads = walked.reads;
         script = next(walked.decisions);
         if let Some(module) = walked.module {
-            complete.push(walked.parameters);
+            complete.push((walked.parameters, walked.looped));
             traced.modules.push(module);
             traced.spans.push(walked.spans);
         }
@@ -64,19 +65,18 @@ pub(crate) fn trace(
         return None;
     }
     let paths = traced.modules.iter_mut().zip(&mut traced.spans);
-    for ((module, spans), (tensors, scalars)) in paths.zip(complete) {
+    for ((module, spans), ((tensors, scalars), looped)) in paths.zip(complete) {
         traced.reads.complete(module, tensors, scalars);
         spans.resize(module.locations.len(), TokenStream::new());
         inputs_first(module);
-        let shared = module.clone();
-        module.regions.iter_mut().for_each(|r| inherit(r, &shared));
+        loops::close(module, &looped);
         expands(module, spans, errors);
     }
     errors.is_empty().then_some(traced)
 }
 
 /// The decisions of the path after the one that took these.
-fn next(mut decisions: Vec<bool>) -> Option<Vec<bool>> {
+pub(crate) fn next(mut decisions: Vec<bool>) -> Option<Vec<bool>> {
     while decisions.pop_if(|taken| !*taken).is_some() {}
     *decisions.last_mut()? = false;
     Some(decisions)
@@ -96,15 +96,6 @@ fn expands(module: &GraphModule, spans: &[TokenStream], errors: &Diagnostics) {
         d = d.help(help);
     }
     errors.push(d);
-}
-
-/// A graph inside a module has its scalars, symbols and places.
-fn inherit(region: &mut GraphModule, module: &GraphModule) {
-    region.file.clone_from(&module.file);
-    region.scalars.clone_from(&module.scalars);
-    region.symbols.clone_from(&module.symbols);
-    region.locations.clone_from(&module.locations);
-    region.regions.iter_mut().for_each(|r| inherit(r, module));
 }
 
 /// Moves inputs that were met in the body before all other nodes.

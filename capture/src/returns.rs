@@ -3,10 +3,11 @@
 use crate::diagnostic::{Diagnostic, code};
 use crate::parameter::{alias, last_segment, note_of_alias};
 use quote::{ToTokens, quote};
+use serde::{Deserialize, Serialize};
 use syn::{GenericArgument, PathArguments, ReturnType, Type};
 
 /// The tensors of a return type, in order.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum ReturnTree {
     /// A tensor.
     Tensor,

@@ -6,7 +6,7 @@ use quote::ToTokens;
 use std::fmt::Write;
 use std::path::Path;
 use syn::{Attribute, Item, Meta};
-use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, Read, compile};
+use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, compile};
 
 /// The functions of a file with their attribute's tokens.
 fn functions(file: &str) -> Vec<(TokenStream, TokenStream)> {
@@ -59,11 +59,8 @@ fn graph(c: &Captured) -> String {
         let _ = writeln!(s, "from {}", shown.join("\n     "));
     }
     for r in &c.reads {
-        let what = match r {
-            Read::Tensor(_) => "tensor",
-            Read::Host(_) => "number",
-        };
-        let _ = writeln!(s, "reads {what} {}", r.tokens());
+        let what = if r.is_tensor() { "tensor" } else { "number" };
+        let _ = writeln!(s, "reads {what} {}", r.tokens().cloned().unwrap_or_default());
     }
     let (fallible, method) = (
         if c.fallible { "Result of " } else { "" },

@@ -372,14 +372,43 @@ impl Expr {
         }
     }
 
+    /// The expression over other values and other scalars; a scalar without a new expression stays.
+    #[must_use]
+    pub fn substituted(
+        &self,
+        scalar: &dyn Fn(u32) -> Option<Expr>,
+        value: &mut dyn FnMut(Value) -> Value,
+    ) -> Expr {
+        match self {
+            Expr::Param(i, _) => scalar(*i).unwrap_or_else(|| self.clone()),
+            Expr::Literal(_) => self.clone(),
+            Expr::Dim(v, i) => Expr::Dim(value(*v), Box::new(i.substituted(scalar, value))),
+            Expr::Rank(v) => Expr::Rank(value(*v)),
+            Expr::ElemCount(v) => Expr::ElemCount(value(*v)),
+            Expr::DTypeOf(v) => Expr::DTypeOf(value(*v)),
+            Expr::Cast(t, a) => Expr::Cast(*t, Box::new(a.substituted(scalar, value))),
+            Expr::Unary(op, a) => Expr::Unary(*op, Box::new(a.substituted(scalar, value))),
+            Expr::Binary(op, a, b) => Expr::Binary(
+                *op,
+                Box::new(a.substituted(scalar, value)),
+                Box::new(b.substituted(scalar, value)),
+            ),
+        }
+    }
+
     /// Calls `f` with every scalar parameter that the expression reads.
     pub fn params(&self, f: &mut impl FnMut(u32)) {
+        self.visit_params(&mut |i, _| f(i));
+    }
+
+    /// Calls `f` with every scalar parameter that the expression reads, and its type there.
+    pub fn visit_params(&self, f: &mut dyn FnMut(u32, HostType)) {
         match self {
-            Expr::Param(i, _) => f(*i),
-            Expr::Dim(_, a) | Expr::Cast(_, a) | Expr::Unary(_, a) => a.params(f),
+            Expr::Param(i, t) => f(*i, *t),
+            Expr::Dim(_, a) | Expr::Cast(_, a) | Expr::Unary(_, a) => a.visit_params(f),
             Expr::Binary(_, a, b) => {
-                a.params(f);
-                b.params(f);
+                a.visit_params(f);
+                b.visit_params(f);
             }
             _ => {}
         }

@@ -7,8 +7,11 @@
 use crate::twin;
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::rc::Rc;
 use syn::{Expr, ItemFn, Path, Stmt};
-use tensorplay_capture::{Captured, Diagnostic, Failure, Param, ParamKind, Read, ReturnTree, code, line};
+use tensorplay_capture::{
+    Captured, Diagnostic, Env, Failure, Param, ParamKind, Read, ReturnTree, Under, code, line,
+};
 use tensorplay_stax::{CompileOptions, Compiled};
 
 /// The module of the facade crate that expansions use.
@@ -19,9 +22,14 @@ pub fn private(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Expands `#[compile(attr)] item`.
-pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
-    match tensorplay_capture::compile(attr, item) {
+/// Expands `#[compile(attr)] item`, or the same of a region.
+pub fn compile(under: Under, attr: TokenStream, item: TokenStream) -> TokenStream {
+    compile_in(&Rc::new(Env::default()), under, attr, item)
+}
+
+/// Expands a function that is captured with what `env` knows.
+pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream) -> TokenStream {
+    match tensorplay_capture::compile_in(env, under, attr, item) {
         Ok(captured) => expand(captured),
         Err(f) => failure(f),
     }
@@ -47,7 +55,7 @@ fn expand(c: Captured) -> TokenStream {
         Err(e) => return internal(&c.item, &e),
     };
     let p = private(c.options.krate.as_ref());
-    let function = function(&c.item, &compiled, &p);
+    let function = function(&c, &compiled, &p);
     let name = &c.item.sig.ident;
     let (reach, before, beside) = if c.method {
         let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
@@ -94,9 +102,23 @@ fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
 }
 
 /// The static that holds everything about the function.
-fn function(item: &ItemFn, compiled: &Compiled, p: &TokenStream) -> TokenStream {
-    let path = format!("::{}", item.sig.ident);
-    let line = Literal::u32_unsuffixed(line(item.sig.ident.span()));
+fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
+    let name = &c.item.sig.ident;
+    let path = format!("::{name}");
+    let line = Literal::u32_unsuffixed(line(name.span()));
+    let mut more = TokenStream::new();
+    if !c.callees.is_empty() {
+        let reach = c.callees.iter().map(|f| &f.reach);
+        more.extend(quote!(.calling(&[#(|| #reach),*])));
+    }
+    if c.reads_consts() && !c.reads.is_empty() {
+        let consts = c.reads.iter().filter_map(Read::tokens);
+        more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
+    }
+    if let Some(n) = c.region {
+        let n = Literal::usize_unsuffixed(n);
+        more.extend(quote!(.region(#n)));
+    }
     let blob = Literal::byte_string(&compiled.blob);
     let (items, table) = strips(compiled, p);
     quote! {
@@ -108,7 +130,7 @@ fn function(item: &ItemFn, compiled: &Compiled, p: &TokenStream) -> TokenStream 
                 #line,
                 #blob,
                 #table,
-            )
+            )#more
         };
     }
 }
@@ -163,20 +185,34 @@ fn in_module(p: &TokenStream) -> Option<TokenStream> {
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     let (tensors, scalars) = arguments(c, p);
     let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
+    let a = Ident::new("__tp_arguments", Span::mixed_site());
+    // the struct's parts follow; what borrows the parameters is gone before the plain body may move them
+    let call = |method: &str| {
+        let method = format_ident!("{}", method);
+        match &c.receiver {
+            Some(this) => quote! {{
+                let #a = #p::Arguments::new(#tensors, #scalars).with(#this);
+                #reach.#method(#a.tensors(), #a.hosts())
+            }},
+            None => quote!(#reach.#method(#tensors, #scalars)),
+        }
+    };
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
     match (&c.returns, c.fallible) {
         (ReturnTree::Tensor, false) => {
+            let call = call("tensor");
             return quote! {
-                if let ::core::option::Option::Some(#r) = #reach.tensor(#tensors, #scalars) {
+                if let ::core::option::Option::Some(#r) = #call {
                     return #r;
                 }
             };
         }
         (ReturnTree::Tensor, true) => {
+            let call = call("try_tensor");
             return quote! {
-                if let ::core::option::Option::Some(#r) = #reach.try_tensor(#tensors, #scalars) {
+                if let ::core::option::Option::Some(#r) = #call {
                     return ::core::result::Result::map_err(#r, ::core::convert::From::from);
                 }
             };
@@ -192,8 +228,9 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     } else {
         (value, quote!(#p::raise(#e)))
     };
+    let call = call("call");
     quote! {
-        if let ::core::option::Option::Some(#r) = #reach.call(#tensors, #scalars) {
+        if let ::core::option::Option::Some(#r) = #call {
             return match #r {
                 ::core::result::Result::Ok(mut #o) => #value,
                 ::core::result::Result::Err(#e) => #error,
@@ -232,8 +269,8 @@ fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStrea
             ParamKind::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#shown))),
         }
     }
-    for read in &c.reads {
-        let (Read::Tensor(place) | Read::Host(place)) = read;
+    for read in c.reads.iter().filter(|_| !c.reads_consts()) {
+        let Some(place) = read.tokens() else { continue };
         let at = place
             .clone()
             .into_iter()
@@ -243,7 +280,7 @@ fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStrea
         let p = &spanned(p, at);
         match read {
             Read::Tensor(_) => tensors.push(quote_spanned!(at=> #p::witness(&#place))),
-            Read::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
+            _ => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
         }
     }
     (tensors, scalars)

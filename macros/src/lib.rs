@@ -5,9 +5,11 @@
 
 use proc_macro::TokenStream;
 use tensorplay_capture::MarkerKind;
+use tensorplay_capture::Under;
 
 mod expand;
 mod marker;
+mod model;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -33,7 +35,29 @@ mod twin;
 /// `not available yet`. Every message has a code, explained in `docs/errors.md`.
 #[proc_macro_attribute]
 pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
-    expand::compile(attr.into(), item.into()).into()
+    expand::compile(Under::Compile, attr.into(), item.into()).into()
+}
+
+/// A function that its callers keep as one unit: it is compiled once, and each caller that is captured with it holds it
+/// by reference.
+///
+/// | argument | meaning |
+/// |---|---|
+/// | `max_reuse_entries = 8` | for how many kinds of arguments (shapes, dtypes, numbers) one caller may hold it |
+/// | `crate = path` | where this crate is re-exported |
+#[proc_macro_attribute]
+pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStream {
+    expand::compile(Under::Region, attr.into(), item.into()).into()
+}
+
+/// An inline module whose structs, methods and functions are captured together: compiled methods read fields of
+/// `self`, loop over `Vec` fields, and call each other.
+///
+/// Fields are tensors, numbers, bools, dtypes, options of operations, `Option`, `Vec`, `Box` and arrays of these, structs
+/// of the module, and structs of other `#[model]` modules, such as the layers of `nn`.
+#[proc_macro_attribute]
+pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
+    model::model(attr.into(), item.into()).into()
 }
 
 /// `explain!(path::f)`: everything that is known about a compiled function.

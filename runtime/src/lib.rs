@@ -21,6 +21,7 @@ pub mod safetensors;
 mod shape;
 mod start;
 pub mod storage;
+mod structure;
 mod tensor;
 
 pub use control::{TensorTree, cond, while_loop};

@@ -7,6 +7,7 @@ pub use crate::dispatch::{
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
+pub use crate::structure::{Arguments, Fields};
 pub use crate::{Device, Error, Tensor};
 
 /// The error of a dispatched call, as a panic at the caller's line.

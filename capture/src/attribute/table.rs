@@ -126,3 +126,11 @@ pub(crate) const STAX: &[&str] = &[
 
 /// The options of the TVM backend.
 pub(crate) const TVM: &[&str] = &["target", "parallel"];
+
+/// The arguments of `#[nested_compile_region(..)]`.
+pub(crate) const REGION: &[Argument] = &[
+    acts("max_reuse_entries", Takes::Int),
+    later("options", Takes::Path),
+    later("reuse_hash_fn", Takes::Path),
+    acts("crate", Takes::Path),
+];

@@ -18,7 +18,12 @@ impl Walk {
         if let Some(Host::Bool(known)) = self.builder.known(&condition) {
             return known;
         }
-        if let Some((_, taken)) = self.decided.iter().find(|(c, _)| *c == condition) {
+        if let Some((_, taken)) = self
+            .decided
+            .iter()
+            .chain(&self.facts)
+            .find(|(c, _)| *c == condition)
+        {
             return *taken;
         }
         let taken = self.script.get(self.decided.len()).copied().unwrap_or(true);

@@ -4,6 +4,7 @@
 use super::control::closures;
 use super::{Walk, host};
 use crate::diagnostic::{Diagnostic, code};
+use crate::export::Exported;
 use crate::kind::{Kind, Pieces, Place};
 use crate::location::{text, tokens};
 use crate::nearest::nearest;
@@ -83,6 +84,7 @@ impl Walk {
             },
             Kind::Options(options, list) => self.set_option(options, list, m),
             option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
+            Kind::Part(p) => self.part_method(p, m),
             other @ Kind::Try(_) => self.refuse_method(m, other.describe()),
         }
     }
@@ -100,7 +102,7 @@ impl Walk {
         }
     }
 
-    fn refuse_method(&mut self, m: &ExprMethodCall, what: &str) -> Kind {
+    pub(super) fn refuse_method(&mut self, m: &ExprMethodCall, what: &str) -> Kind {
         let name = &m.method;
         let d = Diagnostic::new(
             code::METHOD,
@@ -315,7 +317,13 @@ impl Walk {
                 Some(pair) => self.while_loop(c, args[0], pair),
                 None => Kind::Unknown,
             },
-            _ => self.refuse_call(c, path),
+            _ => match self.model_function(c, &args) {
+                Some(kind) => kind,
+                None => match self.env.clone().lookup(path) {
+                    Some(Exported::Function(f)) => self.foreign_function(f, path, &args, c.to_token_stream()),
+                    _ => self.refuse_call(c, path),
+                },
+            },
         }
     }
 

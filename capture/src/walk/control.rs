@@ -25,13 +25,23 @@ pub(super) fn closures<'a>(args: &[&'a Syntax]) -> Option<[&'a ExprClosure; 2]> 
 }
 
 /// A body that was cut off: its nodes refer to what was before `mark` and to each other.
-struct Body {
-    nodes: Vec<Node>,
-    outputs: Vec<Value>,
-    regions: Vec<GraphModule>,
-    mark: usize,
+pub(super) struct Body {
+    pub nodes: Vec<Node>,
+    pub outputs: Vec<Value>,
+    pub regions: Vec<GraphModule>,
+    pub mark: usize,
     /// The tree of its results.
     kind: Kind,
+}
+
+impl Body {
+    /// The type of a value of the body, or of what was before it.
+    pub fn type_of(&self, v: Value, before: &Graph) -> TensorType {
+        match v.node.index().checked_sub(self.mark) {
+            Some(i) => self.nodes[i].types[v.index as usize].clone(),
+            None => before.ty(v).clone(),
+        }
+    }
 }
 
 impl Walk {
@@ -133,10 +143,12 @@ impl Walk {
         let returned = self.returned.take();
         let parameter = self.copies(carry);
         self.scope.enter_closure();
+        self.in_closure += 1;
         if let Some(p) = c.inputs.first() {
             self.bind_pattern(p, parameter);
         }
         let kind = self.expr(&c.body);
+        self.in_closure -= 1;
         let assigns = self.scope.leave_closure();
         let at = c.body.to_token_stream();
         let (mut outputs, left) = (Vec::new(), self.returned.take());
@@ -202,62 +214,71 @@ impl Walk {
     }
 
     /// Cuts the nodes from `mark` on off the graph. Inputs that were met among them stay.
-    fn cut(&mut self, mark: usize, region_mark: usize, mut outputs: Vec<Value>) -> Body {
+    fn cut(&mut self, mark: usize, region_mark: usize, outputs: Vec<Value>) -> Body {
+        self.cut_where(mark, region_mark, outputs, &|_| true).0
+    }
+
+    /// The same, where of the inputs those of such numbers stay; with where each value went.
+    pub(super) fn cut_where(
+        &mut self,
+        mark: usize,
+        region_mark: usize,
+        mut outputs: Vec<Value>,
+        stays: &dyn Fn(u32) -> bool,
+    ) -> (Body, Box<dyn Fn(Value) -> Value>) {
         let module = &mut self.builder.module;
         let tail = module.graph.nodes.split_off(mark);
         let regions = module.regions.split_off(region_mark);
+        let stays = |n: &Node| matches!(n.kind, NodeKind::Input(i) if stays(i));
         // inputs move to the front of what was cut, which is behind what is left
-        let inputs = tail
-            .iter()
-            .filter(|n| matches!(n.kind, NodeKind::Input(_)))
-            .count();
+        let inputs = tail.iter().filter(|n| stays(n)).count();
         let (mut next_input, mut next) = (mark, mark + inputs);
         let mut place = Vec::with_capacity(tail.len());
         for node in &tail {
-            let at = match node.kind {
-                NodeKind::Input(_) => &mut next_input,
-                NodeKind::Call(..) => &mut next,
-            };
+            let at = if stays(node) { &mut next_input } else { &mut next };
             place.push(NodeId(*at as u32));
             *at += 1;
         }
-        let mut moved = |v: Value| match v.node.index().checked_sub(mark).and_then(|i| place.get(i)) {
+        let moved = move |v: Value| match v.node.index().checked_sub(mark).and_then(|i| place.get(i)) {
             Some(&node) => Value { node, ..v },
             None => v,
         };
         let mut nodes = Vec::new();
         for mut node in tail {
-            node.args_mut().iter_mut().for_each(|a| a.map_values(&mut moved));
-            if let (Op::Cond | Op::WhileLoop, Some(args)) =
-                (node.op().unwrap_or(Op::Add), node.args_mut().get_mut(2..))
-            {
-                for a in args {
-                    if let Some(n) = literal(a) {
-                        *a = Arg::int(n - region_mark as i64);
-                    }
+            node.args_mut()
+                .iter_mut()
+                .for_each(|a| a.map_values(&mut |v| moved(v)));
+            let numbers = match (node.op(), node.args_mut()) {
+                (Some(Op::Cond | Op::WhileLoop), [_, _, numbers @ ..]) => numbers,
+                (Some(Op::Each), [.., Arg::List(numbers)]) => numbers.as_mut_slice(),
+                _ => &mut [],
+            };
+            for a in numbers {
+                if let Some(n) = literal(a) {
+                    *a = Arg::int(n - region_mark as i64);
                 }
             }
-            match node.kind {
-                NodeKind::Input(_) => {
-                    module.graph.push(node);
-                }
-                NodeKind::Call(..) => nodes.push(node),
+            if stays(&node) {
+                module.graph.push(node);
+            } else {
+                nodes.push(node);
             }
         }
         outputs.iter_mut().for_each(|v| *v = moved(*v));
         for guard in &mut module.graph.guards {
-            guard.map_values(&mut moved);
+            guard.map_values(&mut |v| moved(v));
         }
         for id in &mut module.graph.inputs {
             *id = moved(Value::from(*id)).node;
         }
-        Body {
+        let body = Body {
             nodes,
             outputs,
             regions,
             mark: mark + inputs,
             kind: Kind::Unknown,
-        }
+        };
+        (body, Box::new(moved))
     }
 
     /// Makes regions of two bodies; what they take besides the carried values, and their numbers.

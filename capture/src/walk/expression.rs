@@ -183,6 +183,13 @@ impl Walk {
                     borrowed: false,
                 })
             }
+            Kind::Part(p) => {
+                let name = match member {
+                    syn::Member::Named(n) => n.to_string(),
+                    syn::Member::Unnamed(i) => i.index.to_string(),
+                };
+                self.part_field(p, &name, f.to_token_stream())
+            }
             Kind::List(kinds) => match member {
                 syn::Member::Unnamed(i) if (i.index as usize) < kinds.len() => {
                     kinds[i.index as usize].clone()
@@ -239,6 +246,10 @@ impl Walk {
             Kind::List(kinds) => match self.known_index(&index, &at) {
                 Some(n) if n < kinds.len() => kinds[n].clone(),
                 Some(n) => self.out_of_range(n, kinds.len(), &at),
+                None => Kind::Unknown,
+            },
+            Kind::Part(p) => match self.known_index(&index, &at) {
+                Some(n) => self.part_index(p, n, i.to_token_stream()),
                 None => Kind::Unknown,
             },
             Kind::Pieces(p) => match self.known_index(&index, &at) {

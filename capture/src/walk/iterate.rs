@@ -1,21 +1,53 @@
 //! Loops that the build unrolls: literal ranges, lists whose parts are known, and `while` on metadata.
 
+use super::each::Over;
 use super::{Jump, Walk};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
+use crate::model::Ty;
 use quote::quote;
 use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
-use tensorplay_graph::{Expr, Host, HostType, Value};
+use tensorplay_graph::{Expr, Host, HostBinary, HostType, Value};
 
 /// A loop takes no more steps at build time.
 const MOST_STEPS: usize = 1024;
 
+/// What a loop goes over.
+enum Items {
+    /// Parts that the build knows.
+    Known(Vec<Kind>),
+    /// As many as a call tells.
+    Open(Over),
+}
+
+/// `lo..hi` where the build does not know both.
+fn open_range(lo: Expr, hi: Expr, ty: HostType, limits: &RangeLimits) -> Over {
+    let binary = |op, a: Expr, b: Expr| Expr::Binary(op, Box::new(a), Box::new(b));
+    let hi = match limits {
+        RangeLimits::HalfOpen(_) => hi,
+        RangeLimits::Closed(_) => binary(HostBinary::Add, hi, Expr::int(1)),
+    };
+    let ty = if ty == HostType::IntLiteral {
+        HostType::I64
+    } else {
+        ty
+    };
+    let wide = |e: Expr| Expr::Cast(HostType::I64, Box::new(e));
+    let count = binary(HostBinary::Sub, wide(hi), wide(lo.clone()));
+    let count = binary(HostBinary::Max, count, Expr::int(0));
+    Over::Range { lo, count, ty }
+}
+
 impl Walk {
     pub(super) fn for_loop(&mut self, f: &ExprForLoop) -> Kind {
-        let Some(items) = self.items(&f.expr) else {
-            self.poison(&Syntax::ForLoop(f.clone()));
-            return Kind::Unknown;
+        let items = match self.items(&f.expr) {
+            Some(Items::Known(items)) => items,
+            Some(Items::Open(over)) => return self.each(f, over),
+            None => {
+                self.poison(&Syntax::ForLoop(f.clone()));
+                return Kind::Unknown;
+            }
         };
         for item in items {
             self.scope.enter();
@@ -84,8 +116,8 @@ impl Walk {
         !again
     }
 
-    /// What a loop goes over, if the build knows it.
-    fn items(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+    /// What a loop goes over.
+    fn items(&mut self, e: &Syntax) -> Option<Items> {
         match e {
             Syntax::Paren(p) => self.items(&p.expr),
             Syntax::Group(p) => self.items(&p.expr),
@@ -95,10 +127,10 @@ impl Walk {
                     return self.endless(e);
                 };
                 let (lo, hi) = (self.bound(lo)?, self.bound(hi)?);
-                let (Some(first), Some(end)) = (self.known_int(&lo), self.known_int(&hi)) else {
-                    return self.endless(e);
-                };
                 let ty = lo.host_type().meet(hi.host_type());
+                let (Some(first), Some(end)) = (self.known_int(&lo), self.known_int(&hi)) else {
+                    return Some(Items::Open(open_range(lo, hi, ty, &r.limits)));
+                };
                 let end = match r.limits {
                     RangeLimits::HalfOpen(_) => end,
                     RangeLimits::Closed(_) => end.saturating_add(1),
@@ -111,35 +143,42 @@ impl Walk {
                     HostType::IntLiteral => Expr::int(i),
                     ty => Expr::Cast(ty, Box::new(Expr::int(i))),
                 };
-                Some((first..end).map(|i| Kind::Host(item(i))).collect())
+                Some(Items::Known((first..end).map(|i| Kind::Host(item(i))).collect()))
             }
             Syntax::MethodCall(m) if m.args.is_empty() => match m.method.to_string().as_str() {
                 "iter" | "into_iter" | "copied" | "cloned" => self.items(&m.receiver),
-                "rev" => self.items(&m.receiver).map(|l| l.into_iter().rev().collect()),
+                "rev" => {
+                    let items = self.known_items(&m.receiver)?;
+                    Some(Items::Known(items.into_iter().rev().collect()))
+                }
                 "enumerate" => {
-                    let items = self.items(&m.receiver)?.into_iter().enumerate();
+                    let items = match self.items(&m.receiver)? {
+                        Items::Open(Over::Layers(part, false)) => {
+                            return Some(Items::Open(Over::Layers(part, true)));
+                        }
+                        Items::Open(_) => return self.endless(e),
+                        Items::Known(items) => items.into_iter().enumerate(),
+                    };
                     let index = |i: usize| {
                         let ty = HostType::Usize;
                         Kind::Host(Expr::Cast(ty, Box::new(Expr::int(i as i64))))
                     };
-                    Some(items.map(|(i, k)| Kind::List(vec![index(i), k])).collect())
+                    Some(Items::Known(
+                        items.map(|(i, k)| Kind::List(vec![index(i), k])).collect(),
+                    ))
                 }
                 _ => self.listed(e),
             },
             Syntax::MethodCall(m) if m.method == "zip" && m.args.len() == 1 => {
-                let (a, b) = (self.items(&m.receiver)?, self.items(&m.args[0])?);
-                Some(
-                    a.into_iter()
-                        .zip(b)
-                        .map(|(a, b)| Kind::List(vec![a, b]))
-                        .collect(),
-                )
+                let (a, b) = (self.known_items(&m.receiver)?, self.known_items(&m.args[0])?);
+                let pairs = a.into_iter().zip(b).map(|(a, b)| Kind::List(vec![a, b]));
+                Some(Items::Known(pairs.collect()))
             }
             Syntax::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 => {
-                let items = self.items(&m.receiver)?;
+                let items = self.known_items(&m.receiver)?;
                 let step = self.bound(&m.args[0])?;
                 match self.known_int(&step).and_then(|s| usize::try_from(s).ok()) {
-                    Some(s) if s > 0 => Some(items.into_iter().step_by(s).collect()),
+                    Some(s) if s > 0 => Some(Items::Known(items.into_iter().step_by(s).collect())),
                     _ => self.endless(e),
                 }
             }
@@ -147,14 +186,24 @@ impl Walk {
         }
     }
 
-    fn listed(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+    fn known_items(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+        match self.items(e)? {
+            Items::Known(items) => Some(items),
+            Items::Open(_) => self.endless(e),
+        }
+    }
+
+    fn listed(&mut self, e: &Syntax) -> Option<Items> {
         let at = tokens(e);
         match self.expr(e) {
-            Kind::List(kinds) => Some(kinds),
+            Kind::List(kinds) => Some(Items::Known(kinds)),
+            Kind::Part(part) if matches!(part.ty, Ty::List(_)) => {
+                Some(Items::Open(Over::Layers(part, false)))
+            }
             Kind::Pieces(p) => {
                 let n = self.count(&p, &at)?;
                 let piece = |index| Kind::Tensor(Value { node: p.node, index });
-                Some((0..n).map(piece).collect())
+                Some(Items::Known((0..n).map(piece).collect()))
             }
             Kind::Unknown => None,
             _ => self.endless(e),

@@ -4,30 +4,38 @@
 mod argument;
 mod branch;
 mod call;
+mod callee;
 mod control;
+mod each;
 mod expression;
 mod host;
 mod iterate;
 mod operator;
 mod options;
+mod part;
 mod pattern;
 mod statement;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
-use crate::kind::{Kind, Place};
+use crate::env::Env;
+use crate::kind::{Kind, PartOf, Place};
 use crate::location::{line, location, source_file, text};
-use crate::parameter::{KnownRead, Param, ParamKind, Read, Reads};
+use crate::loops::Looped;
+use crate::model::Ty;
+use crate::parameter::{Param, ParamKind};
+use crate::reads::{KnownRead, Read, Reads};
 use crate::returns::{ReturnTree, Returns};
 use crate::scope::Scope;
 use crate::spec::Spec;
+use each::LoopFrame;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{Block, Expr as Syntax, PatType};
 use tensorplay_graph::{
-    Arg, Builder, Code, Expr, GraphModule, HostType, Node, NodeId, NodeKind, Op, OpError, ScalarInput,
-    TensorType, Value,
+    Aggregate, Arg, Builder, Code, Expr, FieldPath, GraphModule, HostType, Node, NodeId, NodeKind, Op,
+    OpError, ScalarInput, TensorType, Value,
 };
 
 /// A function body being captured along one path: where the build cannot decide a branch, `script` does.
@@ -42,6 +50,20 @@ pub(crate) struct Walk {
     script: Vec<bool>,
     /// The decisions taken, with their conditions.
     decided: Vec<(Expr, bool)>,
+    /// What is decided around the loop that is being walked.
+    facts: Vec<(Expr, bool)>,
+    /// What the function is captured with.
+    env: Rc<Env>,
+    /// The struct whose method is being walked.
+    receiver: Option<String>,
+    /// How many functions of the module are being walked inside each other, and how many closures.
+    inside: usize,
+    in_closure: usize,
+    /// The loops that are being walked, and those that were.
+    loops: Vec<LoopFrame>,
+    looped: Vec<Looped>,
+    /// The number of the next call.
+    sites: i64,
     tensors: usize,
     scalars: usize,
     /// What the first `return` on the path returns.
@@ -64,6 +86,8 @@ pub(crate) struct Walked {
     pub module: Option<GraphModule>,
     pub spans: Vec<TokenStream>,
     pub reads: Reads,
+    /// The loops of the graph.
+    pub looped: Vec<Looped>,
     /// How many tensors and scalars the parameters are.
     pub parameters: (usize, usize),
     /// The decisions taken.
@@ -79,7 +103,14 @@ struct Jump {
 
 impl Walk {
     /// A walk that takes the decisions of `script`, after others that met `reads`.
-    pub fn new(name: String, errors: Rc<Diagnostics>, script: Vec<bool>, reads: Reads) -> Walk {
+    pub fn new(
+        name: String,
+        env: Rc<Env>,
+        receiver: Option<String>,
+        errors: Rc<Diagnostics>,
+        script: Vec<bool>,
+        reads: Reads,
+    ) -> Walk {
         Walk {
             builder: Builder::new(name),
             errors,
@@ -87,6 +118,14 @@ impl Walk {
             reads,
             script,
             decided: Vec::new(),
+            facts: Vec::new(),
+            env,
+            receiver,
+            inside: 0,
+            in_closure: 0,
+            loops: Vec::new(),
+            looped: Vec::new(),
+            sites: 0,
             tensors: 0,
             scalars: 0,
             returned: None,
@@ -113,6 +152,24 @@ impl Walk {
 
     pub fn bind_self(&mut self) {
         let tokens = quote!(self);
+        if let (Some(name), Some(_)) = (&self.receiver, &self.env.model) {
+            let ty = Ty::Struct(name.clone());
+            let schema = self.env.schema(&ty);
+            let name = "self".to_string();
+            self.builder.module.aggregates.push(Aggregate {
+                name: name.clone(),
+                schema,
+            });
+            let path = FieldPath::root(0);
+            let part = PartOf {
+                path,
+                ty,
+                name,
+                tokens,
+            };
+            self.scope.bind("self", Kind::Part(part));
+            return;
+        }
         self.scope.bind(
             "self",
             Kind::Place(Place {
@@ -161,24 +218,8 @@ impl Walk {
 
     /// What earlier walks read, as inputs behind the parameters.
     pub fn bind_reads(&mut self) {
-        let reads = std::mem::take(&mut self.reads);
-        reads.0.iter().for_each(|r| self.add_read(r));
-        self.reads = reads;
-    }
-
-    fn add_read(&mut self, r: &KnownRead) {
-        match &r.read {
-            Read::Tensor(tokens) => {
-                let node = self.builder.location;
-                self.at(tokens.span(), tokens.clone());
-                self.builder.input(text(tokens.clone()), None);
-                self.builder.location = node;
-            }
-            Read::Host(tokens) => self.builder.module.scalars.push(ScalarInput {
-                name: text(tokens.clone()),
-                ty: r.ty,
-                source: None,
-            }),
+        for read in &self.reads.list {
+            Reads::add(read, &mut self.builder.module, 0);
         }
     }
 
@@ -190,6 +231,7 @@ impl Walk {
             module: done.map(|()| self.builder.module),
             spans: self.spans,
             reads: self.reads,
+            looped: self.looped,
             parameters: (self.tensors, self.scalars),
             decisions: self.decided.into_iter().map(|(_, taken)| taken).collect(),
         }
@@ -447,16 +489,30 @@ impl Walk {
     }
 
     fn read_tensor(&mut self, p: &Place) -> Value {
-        let read = Read::Tensor(p.tokens.clone());
+        self.read_input(Read::Tensor(p.tokens.clone()), p.tokens.clone())
+    }
+
+    /// The input of the graph that a read is.
+    fn read_input(&mut self, read: Read, tokens: TokenStream) -> Value {
         let at = match self.reads.position(&read) {
             Some(at) => at,
-            None => self.push_read(read, HostType::Number),
+            None => {
+                let node = self.builder.location;
+                self.at(tokens.span(), tokens);
+                let at = self.push_read(read, HostType::Number);
+                self.builder.location = node;
+                at
+            }
         };
         self.builder.module.graph.inputs[self.tensors + at].into()
     }
 
     fn read_host(&mut self, p: &Place, guess: HostType) -> Expr {
-        let read = Read::Host(p.tokens.clone());
+        self.read_scalar(Read::Host(p.tokens.clone()), guess)
+    }
+
+    /// The scalar of the graph that a read is.
+    fn read_scalar(&mut self, read: Read, guess: HostType) -> Expr {
         let at = match self.reads.position(&read) {
             Some(at) => at,
             None => self.push_read(read, guess),
@@ -467,10 +523,10 @@ impl Walk {
 
     /// Adds a read; its position among those of its sort.
     fn push_read(&mut self, read: Read, ty: HostType) -> usize {
+        let at = self.reads.count(read.is_tensor());
         let known = KnownRead { read, ty };
-        self.add_read(&known);
-        let at = self.reads.of_sort(&known.read).count();
-        self.reads.0.push(known);
+        Reads::add(&known, &mut self.builder.module, self.builder.location);
+        self.reads.list.push(known);
         at
     }
 

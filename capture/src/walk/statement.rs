@@ -124,6 +124,26 @@ impl Walk {
         }
     }
 
+    /// The locals in reach that an expression may change, each once.
+    pub(super) fn assigned(&self, e: &Expr) -> Vec<String> {
+        let mut v = Assigned::default();
+        v.visit_expr(e);
+        let changed = v.receivers.into_iter().filter(|name| {
+            let kind = self.scope.get(name);
+            !matches!(
+                kind,
+                Some(Kind::Tensor(_) | Kind::Host(_) | Kind::Place(_) | Kind::Part(_)) | None
+            )
+        });
+        let mut names: Vec<String> = Vec::new();
+        for name in v.names.into_iter().chain(changed) {
+            if self.scope.get(&name).is_some() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// After a construct that was skipped, the locals that it may change are unknown.
     pub(super) fn poison(&mut self, s: impl ToTokens + Visited) {
         let mut v = Assigned::default();
@@ -134,7 +154,7 @@ impl Walk {
         for name in v.receivers {
             if !matches!(
                 self.scope.get(&name),
-                Some(Kind::Tensor(_) | Kind::Host(_) | Kind::Place(_)) | None
+                Some(Kind::Tensor(_) | Kind::Host(_) | Kind::Place(_) | Kind::Part(_)) | None
             ) {
                 self.scope.assign(&name, Kind::Unknown);
             }

@@ -52,6 +52,13 @@ host_arg! {
     DType => |v| Host::DType(v);
 }
 
+impl HostArg {
+    /// A value that is one already.
+    pub(crate) fn of(value: Host) -> HostArg {
+        HostArg(value)
+    }
+}
+
 /// The results of a dispatched call, taken one by one.
 #[doc(hidden)]
 #[derive(Debug, Default)]
@@ -80,6 +87,8 @@ pub struct Function {
     /// How the functions that it calls are reached.
     callees: &'static [fn() -> &'static Function],
     reuse_limit: Option<usize>,
+    /// The consts that its graph reads.
+    consts: Option<fn() -> Vec<HostArg>>,
     state: OnceLock<std::result::Result<State, String>>,
 }
 
@@ -89,6 +98,8 @@ pub(super) struct State {
     /// The paths in source order.
     pub paths: Vec<Blob>,
     pub key_params: Vec<bool>,
+    /// The consts that the graphs read; they follow the parameters.
+    consts: Vec<Host>,
     pub table: ArcSwap<Vec<Arc<Bound>>>,
     pub entries: Mutex<Vec<EntryState>>,
     /// Grows with every bind; a plan remembers the last one during which it ran.
@@ -221,6 +232,7 @@ impl Function {
             strips,
             callees: &[],
             reuse_limit: None,
+            consts: None,
             state: OnceLock::new(),
         }
     }
@@ -229,6 +241,13 @@ impl Function {
     #[must_use]
     pub const fn calling(mut self, callees: &'static [fn() -> &'static Function]) -> Function {
         self.callees = callees;
+        self
+    }
+
+    /// With the consts that its graph reads, behind its parameters.
+    #[must_use]
+    pub const fn reading(mut self, consts: fn() -> Vec<HostArg>) -> Function {
+        self.consts = Some(consts);
         self
     }
 
@@ -271,10 +290,14 @@ impl Function {
             }
             counters::CAPTURES.add(1);
             let key_params = key_params(&paths);
+            let consts = self
+                .consts
+                .map_or_else(Vec::new, |read| read().iter().map(|a| a.0).collect());
             Ok(State {
                 function: self,
                 paths,
                 key_params,
+                consts,
                 table: ArcSwap::from_pointee(Vec::new()),
                 entries: Mutex::new(Vec::new()),
                 epoch: AtomicU64::new(0),
@@ -333,7 +356,7 @@ impl Function {
 
     fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Results> {
         let state = self.state()?;
-        let scalars: SmallVec<[Host; 4]> = scalars.iter().map(|a| a.0).collect();
+        let scalars = state.scalars(scalars);
         let bound = match state.find(tensors, &scalars) {
             Some(bound) => {
                 counters::HITS.add(1);
@@ -359,8 +382,8 @@ impl Function {
     /// The guard check and plan look-up of a call, without running it.
     #[doc(hidden)]
     pub fn look_up(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> bool {
-        let scalars: SmallVec<[Host; 4]> = scalars.iter().map(|a| a.0).collect();
-        self.state().is_ok_and(|s| s.find(tensors, &scalars).is_some())
+        self.state()
+            .is_ok_and(|s| s.find(tensors, &s.scalars(scalars)).is_some())
     }
 
     #[cold]
@@ -516,12 +539,26 @@ impl Callable for State {
     fn note_entry(&self, path: usize, pattern: &str) {
         enter(&mut lock(&self.entries), path, pattern);
     }
+    fn consts(&self) -> &[Host] {
+        &self.consts
+    }
     fn reuse_limit(&self) -> Option<usize> {
         self.function.reuse_limit
     }
 }
 
 impl State {
+    /// The numbers of a call: parameters, consts, parts of aggregates.
+    #[inline]
+    fn scalars(&self, given: &[HostArg]) -> SmallVec<[Host; 4]> {
+        let mut scalars: SmallVec<[Host; 4]> = given.iter().map(|a| a.0).collect();
+        if !self.consts.is_empty() {
+            let params = self.key_params.len() - self.consts.len();
+            scalars.insert_many(params.min(given.len()), self.consts.iter().copied());
+        }
+        scalars
+    }
+
     #[inline]
     fn find(&self, tensors: &[&Tensor], scalars: &[Host]) -> Option<Arc<Bound>> {
         let grad = is_grad_enabled();

@@ -308,6 +308,8 @@ impl<'a, 'c> Walk<'a, 'c> {
         match &link.callee {
             Callee::Function(number) => {
                 let callable = self.frame.callable.callee(*number)?;
+                let mut hosts = hosts;
+                hosts.extend_from_slice(callable.consts());
                 let frame = Frame {
                     callable,
                     paths: callable.paths().iter().collect(),

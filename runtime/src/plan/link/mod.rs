@@ -35,6 +35,8 @@ pub(crate) trait Callable: Sync + std::fmt::Debug {
     fn callee(&self, number: usize) -> Result<&'static dyn Callable>;
     /// Notes that a plan holds a path of it for arguments of that pattern.
     fn note_entry(&self, path: usize, pattern: &str);
+    /// The consts that follow its own numbers.
+    fn consts(&self) -> &[Host];
     /// How many patterns one plan may hold.
     fn reuse_limit(&self) -> Option<usize>;
 }

@@ -286,14 +286,17 @@ impl Splicer {
         let hosts: SmallVec<[Expr; 4]> = link.hosts.iter().map(number).collect();
         let trees: SmallVec<[&Tree; 2]> = link.aggregates.iter().filter_map(tree).collect();
         match (&link.callee, f.chosen.calls.get(&link.site)) {
-            (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => self.path(&Frame {
-                callable: *callable,
-                blob: callable.paths().get(chosen.path).ok_or_else(|| lost(f))?,
-                chosen,
-                tensors,
-                hosts,
-                trees,
-            }),
+            (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => {
+                let consts = callable.consts().iter().map(|c| Expr::Literal(*c));
+                self.path(&Frame {
+                    callable: *callable,
+                    blob: callable.paths().get(chosen.path).ok_or_else(|| lost(f))?,
+                    chosen,
+                    tensors,
+                    hosts: hosts.into_iter().chain(consts).collect(),
+                    trees,
+                })
+            }
             (Callee::Body { over, regions }, Some(Calls::Body(steps))) => {
                 let elements = match tree(over) {
                     Some(Tree::List(_, items)) => Some(items),
@@ -421,21 +424,7 @@ fn substitute(arg: &mut Arg, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value
 
 /// The expression over other values, with the scalars that `hosts` says.
 fn substituted(e: &Expr, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value) -> Expr {
-    match e {
-        Expr::Param(i, _) => hosts.get(*i as usize).cloned().unwrap_or_else(|| e.clone()),
-        Expr::Literal(_) => e.clone(),
-        Expr::Dim(v, i) => Expr::Dim(to(*v), Box::new(substituted(i, hosts, to))),
-        Expr::Rank(v) => Expr::Rank(to(*v)),
-        Expr::ElemCount(v) => Expr::ElemCount(to(*v)),
-        Expr::DTypeOf(v) => Expr::DTypeOf(to(*v)),
-        Expr::Cast(t, a) => Expr::Cast(*t, Box::new(substituted(a, hosts, to))),
-        Expr::Unary(op, a) => Expr::Unary(*op, Box::new(substituted(a, hosts, to))),
-        Expr::Binary(op, a, b) => Expr::Binary(
-            *op,
-            Box::new(substituted(a, hosts, to)),
-            Box::new(substituted(b, hosts, to)),
-        ),
-    }
+    e.substituted(&|i| hosts.get(i as usize).cloned(), to)
 }
 
 /// Replaces the scalars of a graph inside a path by their values.

@@ -1,0 +1,204 @@
+//! `Model`: an inline module whose structs, methods and functions capture sees together.
+//!
+//! Problem: a macro on one method sees neither the fields of its struct nor the methods that it calls.
+//!
+//! Method: `#[model]` stands on the module, so that all its items are one input. Structs give the kinds of fields;
+//! methods and functions without an attribute are walked where they are called. What comes from elsewhere (`nn` layers,
+//! other modules) is looked up by its path in the macro namespace.
+//!
+//! Invariants: items keep their order and text; a struct is flattened by its own fields alone, so that every user of
+//! the type agrees.
+
+mod ty;
+mod uses;
+
+pub use ty::{Ty, key};
+pub(crate) use uses::{called_paths, foreign};
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use syn::{Attribute, Block, FnArg, ImplItem, Item, Member, Signature, Type};
+use tensorplay_graph::op::options::Form;
+use tensorplay_graph::{HostType, Schema};
+
+/// A function of the module.
+#[derive(Clone, Debug)]
+pub struct ModelFn {
+    /// Its signature.
+    pub sig: Signature,
+    /// Its body.
+    pub block: Block,
+    /// Its attributes.
+    pub attrs: Vec<Attribute>,
+}
+
+impl ModelFn {
+    /// The attribute of that name, by its last segment.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attrs.iter().find(|a| is_named(a, name))
+    }
+
+    /// Whether it has a receiver.
+    pub fn is_method(&self) -> bool {
+        matches!(self.sig.inputs.first(), Some(FnArg::Receiver(_)))
+    }
+}
+
+/// Whether an attribute has that name, wherever it comes from.
+pub fn is_named(a: &Attribute, name: &str) -> bool {
+    a.path().segments.last().is_some_and(|s| s.ident == name)
+}
+
+/// A struct of the module: its fields in order.
+#[derive(Clone, Debug, Default)]
+pub struct Struct {
+    /// Names, numbers for a tuple struct, with what they are.
+    pub fields: Vec<(String, Ty)>,
+}
+
+/// An inline module.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Structs by name.
+    pub structs: BTreeMap<String, Struct>,
+    /// Methods and associated functions by struct and name.
+    pub methods: BTreeMap<(String, String), Rc<ModelFn>>,
+    /// Free functions by name.
+    pub functions: BTreeMap<String, Rc<ModelFn>>,
+}
+
+impl Model {
+    /// Reads the items of a module.
+    pub fn of(items: &[Item]) -> Model {
+        let mut model = Model::default();
+        let names: Vec<String> = items
+            .iter()
+            .filter_map(|i| match i {
+                Item::Struct(s) if s.generics.params.is_empty() => Some(s.ident.to_string()),
+                _ => None,
+            })
+            .collect();
+        let local = |name: &str| names.iter().any(|n| n == name);
+        for item in items {
+            match item {
+                Item::Struct(s) if s.generics.params.is_empty() => {
+                    let fields = s.fields.members().zip(&s.fields).map(|(m, f)| {
+                        let name = match m {
+                            Member::Named(i) => i.to_string(),
+                            Member::Unnamed(i) => i.index.to_string(),
+                        };
+                        (name, Ty::of(&f.ty, &local))
+                    });
+                    let fields = fields.collect();
+                    model.structs.insert(s.ident.to_string(), Struct { fields });
+                }
+                Item::Impl(i) if i.trait_.is_none() => {
+                    let Some(name) = self_name(&i.self_ty) else {
+                        continue;
+                    };
+                    for item in &i.items {
+                        if let ImplItem::Fn(f) = item {
+                            let function = Rc::new(ModelFn {
+                                sig: f.sig.clone(),
+                                block: f.block.clone(),
+                                attrs: f.attrs.clone(),
+                            });
+                            model
+                                .methods
+                                .insert((name.clone(), f.sig.ident.to_string()), function);
+                        }
+                    }
+                }
+                Item::Fn(f) => {
+                    let function = Rc::new(ModelFn {
+                        sig: f.sig.clone(),
+                        block: (*f.block).clone(),
+                        attrs: f.attrs.clone(),
+                    });
+                    model.functions.insert(f.sig.ident.to_string(), function);
+                }
+                _ => {}
+            }
+        }
+        model.cut_cycles();
+        model
+    }
+
+    /// A struct inside itself, as in a tree, has no finite schema: that field is not read.
+    fn cut_cycles(&mut self) {
+        let reaches = |model: &Model, from: &str, to: &str| {
+            let mut seen = vec![from.to_string()];
+            let mut next = 0;
+            while let Some(name) = seen.get(next).cloned() {
+                if name == to {
+                    return true;
+                }
+                next += 1;
+                for (_, ty) in model.structs.get(&name).into_iter().flat_map(|s| &s.fields) {
+                    if let Ty::Struct(inner) = ty.core()
+                        && !seen.contains(inner)
+                    {
+                        seen.push(inner.clone());
+                    }
+                }
+            }
+            false
+        };
+        let before = self.clone();
+        for (name, s) in &mut self.structs {
+            for (_, ty) in &mut s.fields {
+                if matches!(ty.core(), Ty::Struct(inner) if reaches(&before, inner, name)) {
+                    *ty = Ty::Opaque;
+                }
+            }
+        }
+    }
+
+    /// What a type is flattened to; `foreign` tells the schemas of types from elsewhere.
+    pub fn schema(&self, ty: &Ty, foreign: &dyn Fn(&str) -> Option<Schema>) -> Schema {
+        match ty {
+            Ty::Tensor => Schema::Tensor,
+            Ty::Host(t) => Schema::Host(*t),
+            Ty::Options(row) => {
+                let Form::Struct(fields) = row.form else {
+                    return Schema::Opaque;
+                };
+                let each = fields.iter().flat_map(|f| {
+                    let ty = match f.ty {
+                        HostType::IntLiteral => HostType::I64,
+                        other => other,
+                    };
+                    (0..f.len).map(move |i| (format!("{}.{i}", f.name), Schema::Host(ty)))
+                });
+                Schema::Struct(each.collect())
+            }
+            Ty::Option(_) | Ty::List(_) if ty.is_opaque() => Schema::Opaque,
+            Ty::Option(inner) => match self.schema(inner, foreign) {
+                Schema::Opaque => Schema::Opaque,
+                inner => Schema::Option(Box::new(inner)),
+            },
+            Ty::List(inner) => match self.schema(inner, foreign) {
+                Schema::Opaque => Schema::Opaque,
+                inner => Schema::List(Box::new(inner)),
+            },
+            Ty::Struct(name) => {
+                let fields = self.structs.get(name).into_iter().flat_map(|s| &s.fields);
+                Schema::Struct(
+                    fields
+                        .map(|(n, t)| (n.clone(), self.schema(t, foreign)))
+                        .collect(),
+                )
+            }
+            Ty::Foreign(path) => foreign(&key(path)).unwrap_or(Schema::Opaque),
+            Ty::Opaque => Schema::Opaque,
+        }
+    }
+}
+
+/// The struct that an `impl` is for.
+pub fn self_name(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Path(p) if p.qself.is_none() => p.path.get_ident().map(ToString::to_string),
+        _ => None,
+    }
+}

@@ -1,0 +1,506 @@
+//! Loops whose length only a call knows: over a list of layers, or over the dims of a tensor.
+//!
+//! The body is walked once for each way through it, and its nodes are cut off: they become regions of one `each` node.
+//! What the body assigns of the outer locals is carried from step to step; the types of carried values are those that a
+//! step leaves as they are. Numbers and parts of aggregates keep marks that [`loops`](crate::loops) replaces at the end.
+
+use super::callee::common;
+use super::control::Body;
+use super::{Jump, Walk};
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::{Kind, PartOf};
+use crate::loops::{ELEMENT, INDEX, LOOP_SHIFT, Looped};
+use crate::model::Ty;
+use crate::paths;
+use crate::reads::Part;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Expr as Syntax, ExprForLoop};
+use tensorplay_graph::{
+    Arg, Expr, FieldPath, Graph, GraphModule, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType,
+    Value,
+};
+
+/// What a loop goes over.
+pub(super) enum Over {
+    /// Layers; with their numbers?
+    Layers(PartOf, bool),
+    /// `lo..lo + count`.
+    Range { lo: Expr, count: Expr, ty: HostType },
+}
+
+/// A loop that is being walked.
+#[derive(Debug, Default)]
+pub(super) struct LoopFrame {
+    /// Tensors of the element, with their nodes on the present path.
+    tensors: Vec<(Part, Option<NodeId>)>,
+    /// Numbers of the element.
+    hosts: Vec<(Part, HostType)>,
+}
+
+/// A path through the body.
+struct Step {
+    body: Body,
+    guards: Vec<Expr>,
+    /// The node of each tensor of the element.
+    elements: Vec<Option<NodeId>>,
+}
+
+impl Walk {
+    pub(super) fn each(&mut self, f: &ExprForLoop, over: Over) -> Kind {
+        let (a, b, c, d) = (&f.for_token, &f.pat, &f.in_token, &f.expr);
+        let at = quote!(#a #b #c #d);
+        if self.in_closure > 0 {
+            let message = "a loop of unknown length in a closure cannot be captured yet";
+            return self.refuse_loop(
+                f,
+                Diagnostic::new(code::STATEMENT, at, message).help("write it outside of the closure"),
+            );
+        }
+        let names = self.assigned(&Syntax::ForLoop(f.clone()));
+        let mut carried: Vec<(String, Value)> = Vec::new();
+        for name in names {
+            match self.scope.get(&name) {
+                Some(Kind::Tensor(v)) => carried.push((name, *v)),
+                Some(Kind::Unknown) | None => {}
+                Some(other) => {
+                    let message = format!("`{name}` is {}, which this loop changes", other.describe());
+                    return self.refuse_loop(
+                        f,
+                        Diagnostic::new(code::STATEMENT, at, message)
+                            .help("change tensors only, or loop over a literal range"),
+                    );
+                }
+            }
+        }
+        let mut types: Vec<TensorType> = carried.iter().map(|(_, v)| self.builder.ty(*v).clone()).collect();
+        // types only get wider: shapes that a step changes become unknown
+        for _ in 0..4 {
+            let mark = self.mark();
+            let errors = self.errors.len();
+            let Some((steps, frame)) = self.body_paths(f, &over, &carried, &types) else {
+                return self.refuse_loop_silently(f);
+            };
+            if self.errors.len() > errors {
+                return self.refuse_loop_silently(f);
+            }
+            let mut wider = types.clone();
+            for step in &steps {
+                for (ty, out) in wider.iter_mut().zip(&step.body.outputs) {
+                    common(ty, &step.body.type_of(*out, &self.builder.module.graph));
+                }
+            }
+            if wider == types {
+                return self.push_each(f, at, over, carried, types, steps, frame);
+            }
+            types = wider;
+            self.rewind(mark);
+        }
+        Kind::Unknown
+    }
+
+    /// Walks the body along all its paths.
+    fn body_paths(
+        &mut self,
+        f: &ExprForLoop,
+        over: &Over,
+        carried: &[(String, Value)],
+        types: &[TensorType],
+    ) -> Option<(Vec<Step>, LoopFrame)> {
+        let facts = self.facts.len();
+        self.facts.extend(self.decided.iter().cloned());
+        let outer = (
+            std::mem::take(&mut self.script),
+            std::mem::take(&mut self.decided),
+            std::mem::take(&mut self.builder.module.graph.guards),
+        );
+        let k = self.loops.len() as u32;
+        self.loops.push(LoopFrame::default());
+        let mut steps = Vec::new();
+        let mut script = Some(Vec::new());
+        let mut fine = true;
+        while let Some(decisions) = script {
+            if steps.len() == paths::MOST {
+                fine = false;
+                let message = format!(
+                    "the branches in this loop give it more than {} paths",
+                    paths::MOST
+                );
+                self.fail(Diagnostic::new(code::PATHS, f.for_token, message).help("split the loop"));
+                break;
+            }
+            self.script = decisions;
+            let step = self.body_path(f, over, k, carried, types);
+            let taken = std::mem::take(&mut self.decided)
+                .into_iter()
+                .map(|(_, t)| t)
+                .collect();
+            script = paths::next(taken);
+            match step {
+                Some(step) => steps.push(step),
+                None => fine = false,
+            }
+        }
+        let frame = self.loops.pop().unwrap_or_default();
+        (self.script, self.decided, self.builder.module.graph.guards) = outer;
+        self.facts.truncate(facts);
+        fine.then_some((steps, frame))
+    }
+
+    fn body_path(
+        &mut self,
+        f: &ExprForLoop,
+        over: &Over,
+        k: u32,
+        carried: &[(String, Value)],
+        types: &[TensorType],
+    ) -> Option<Step> {
+        let mark = self.builder.module.graph.nodes.len();
+        let region_mark = self.builder.module.regions.len();
+        let known_updates = self.updates.len();
+        if let Some(frame) = self.loops.last_mut() {
+            frame.tensors.iter_mut().for_each(|(_, node)| *node = None);
+        }
+        self.scope.enter();
+        let before: Vec<Kind> = carried.iter().map(|(_, v)| Kind::Tensor(*v)).collect();
+        for ((name, v), ty) in carried.iter().zip(types) {
+            let node = Node {
+                kind: NodeKind::Call(Op::Detach, vec![Arg::Value(*v)]),
+                name: name.clone(),
+                location: self.builder.location,
+                types: vec![ty.clone()],
+                interior: false,
+            };
+            let id = self.builder.module.graph.push(node);
+            self.scope.assign(name, Kind::Tensor(id.into()));
+        }
+        let item = match over {
+            Over::Layers(part, numbered) => {
+                let inner = match &part.ty {
+                    Ty::List(inner) => (**inner).clone(),
+                    other => other.clone(),
+                };
+                let element = self.part(PartOf {
+                    path: FieldPath::root(ELEMENT + k),
+                    ty: inner,
+                    name: format!("{}[_]", part.name),
+                    tokens: part.tokens.clone(),
+                });
+                let index = Expr::Param(INDEX + k, HostType::Usize);
+                match numbered {
+                    true => Kind::List(vec![Kind::Host(index), element]),
+                    false => element,
+                }
+            }
+            Over::Range { lo, ty, .. } => {
+                let index = Expr::Cast(*ty, Box::new(Expr::Param(INDEX + k, HostType::Usize)));
+                Kind::Host(match lo.literal().and_then(tensorplay_graph::Host::as_int) {
+                    Some(0) => index,
+                    _ => Expr::Binary(HostBinary::Add, Box::new(lo.clone()), Box::new(index)),
+                })
+            }
+        };
+        self.bind_pattern(&f.pat, item);
+        self.block(&f.body);
+        self.scope.leave();
+        let mut outputs = Vec::with_capacity(carried.len());
+        for (name, _) in carried {
+            match self.scope.get(name) {
+                Some(Kind::Tensor(v)) => outputs.push(*v),
+                _ => outputs.push(Value {
+                    node: NodeId(0),
+                    index: 0,
+                }),
+            }
+        }
+        let known = carried
+            .iter()
+            .all(|(name, _)| matches!(self.scope.get(name), Some(Kind::Tensor(_))));
+        for ((name, _), kind) in carried.iter().zip(before) {
+            self.scope.assign(name, kind);
+        }
+        let leaves = match self.jump.take() {
+            // the last word of a step
+            Some(Jump {
+                again: true,
+                label: None,
+            }) => false,
+            Some(_) => true,
+            None => self.returned.take().is_some(),
+        };
+        let updates = self.updates.len() > known_updates;
+        self.updates.truncate(known_updates);
+        let guards = std::mem::take(&mut self.builder.module.graph.guards);
+        let (body, guards, elements) = self.cut_loop(k, mark, region_mark, outputs, guards);
+        let problem = match (leaves, updates) {
+            (true, _) => Some("leaving a loop whose length the build does not know cannot be captured yet"),
+            (_, true) => Some("an update of a variable in a loop of unknown length cannot be captured yet"),
+            _ => None,
+        };
+        if let Some(message) = problem {
+            self.fail(
+                Diagnostic::new(code::STATEMENT, f.for_token, message)
+                    .help("take every step, or use `tensorplay::while_loop(..)`"),
+            );
+            return None;
+        }
+        known.then_some(Step {
+            body,
+            guards,
+            elements,
+        })
+    }
+
+    /// The loop, by its number, whose element a path begins with.
+    pub(super) fn element(&self, path: &FieldPath) -> Option<u32> {
+        path.root.checked_sub(ELEMENT)
+    }
+
+    /// A tensor of a loop's element.
+    pub(super) fn read_element(&mut self, k: u32, part: Part) -> Value {
+        let Some(frame) = self.loops.get(k as usize) else {
+            return Value {
+                node: NodeId(0),
+                index: 0,
+            };
+        };
+        let at = frame.tensors.iter().position(|(p, _)| p.path == part.path);
+        if let Some(Some(id)) = at.map(|i| frame.tensors[i].1) {
+            return id.into();
+        }
+        let at = at.unwrap_or(frame.tensors.len());
+        let id = self.builder.module.graph.push(Node {
+            kind: NodeKind::Input(ELEMENT | k << LOOP_SHIFT | at as u32),
+            name: part.name.clone(),
+            location: self.builder.location,
+            types: vec![TensorType::default()],
+            interior: false,
+        });
+        if let Some(frame) = self.loops.get_mut(k as usize) {
+            match frame.tensors.get_mut(at) {
+                Some(known) => known.1 = Some(id),
+                None => frame.tensors.push((part, Some(id))),
+            }
+        }
+        id.into()
+    }
+
+    /// A number of a loop's element.
+    pub(super) fn read_element_host(&mut self, k: u32, part: Part, ty: HostType) -> Expr {
+        let Some(frame) = self.loops.get_mut(k as usize) else {
+            return Expr::int(0);
+        };
+        let at = frame.hosts.iter().position(|(p, _)| p.path == part.path);
+        let at = at.unwrap_or_else(|| {
+            frame.hosts.push((part, ty));
+            frame.hosts.len() - 1
+        });
+        Expr::Param(ELEMENT | k << LOOP_SHIFT | at as u32, ty)
+    }
+
+    /// Cuts a body off, and keeps the nodes of tensors of outer elements.
+    fn cut_loop(
+        &mut self,
+        k: u32,
+        mark: usize,
+        region_mark: usize,
+        outputs: Vec<Value>,
+        guards: Vec<Expr>,
+    ) -> (Body, Vec<Expr>, Vec<Option<NodeId>>) {
+        let own = |n: u32| n & ELEMENT != 0 && (n & !ELEMENT) >> LOOP_SHIFT == k;
+        let (body, moved) = self.cut_where(mark, region_mark, outputs, &|n| !own(n));
+        let mut guards = guards;
+        for g in &mut guards {
+            g.map_values(&mut |v| moved(v));
+        }
+        for frame in &mut self.loops {
+            for (_, node) in &mut frame.tensors {
+                *node = node.map(|id| moved(id.into()).node);
+            }
+        }
+        let elements = self
+            .loops
+            .last()
+            .map(|f| f.tensors.iter().map(|(_, n)| *n).collect());
+        (body, guards, elements.unwrap_or_default())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn push_each(
+        &mut self,
+        f: &ExprForLoop,
+        at: TokenStream,
+        over: Over,
+        carried: Vec<(String, Value)>,
+        types: Vec<TensorType>,
+        steps: Vec<Step>,
+        frame: LoopFrame,
+    ) -> Kind {
+        let mut captured: Vec<Value> = Vec::new();
+        for step in &steps {
+            let mut read = |v: Value| {
+                if v.node.index() < step.body.mark && !captured.contains(&v) {
+                    captured.push(v);
+                }
+            };
+            let nodes = step.body.nodes.iter().skip(carried.len());
+            nodes.for_each(|n| n.args().iter().for_each(|a| a.values(&mut read)));
+            step.body.outputs.iter().for_each(|v| read(*v));
+            step.guards.iter().for_each(|g| g.values(&mut read));
+        }
+        let first = self.builder.module.regions.len();
+        let n = steps.len();
+        for (i, step) in steps.into_iter().enumerate() {
+            let name = if n == 1 {
+                "body".to_string()
+            } else {
+                format!("body_{i}")
+            };
+            let region = self.loop_region(name, carried.len(), &captured, step, &frame);
+            self.builder.module.regions.push(region);
+        }
+        let site = self.site();
+        let over = match &over {
+            Over::Layers(part, _) => Arg::Field(part.path.clone()),
+            Over::Range { count, .. } => Arg::Host(count.clone()),
+        };
+        self.at(syn::spanned::Spanned::span(&f.for_token), at.clone());
+        self.looped.push(Looped {
+            site,
+            hosts: frame
+                .hosts
+                .into_iter()
+                .map(|(p, t)| (p.name, p.path, t))
+                .collect(),
+        });
+        let values = |l: &mut dyn Iterator<Item = Value>| Arg::List(l.map(Arg::Value).collect());
+        let args = vec![
+            over,
+            Arg::int(site),
+            values(&mut carried.iter().map(|(_, v)| *v)),
+            values(&mut captured.iter().copied()),
+            Arg::List(Vec::new()),
+            Arg::List(Vec::new()),
+            Arg::ints((first..first + n).map(|r| r as i64)),
+        ];
+        match self.builder.call_regions(Op::Each, args, types) {
+            Ok(values) => {
+                for ((name, _), v) in carried.iter().zip(values) {
+                    self.scope.assign(name, Kind::Tensor(v));
+                }
+                Kind::unit()
+            }
+            Err(e) => self.op_error(&e, &[], &[], at),
+        }
+    }
+
+    fn loop_region(
+        &self,
+        name: String,
+        carried: usize,
+        captured: &[Value],
+        step: Step,
+        frame: &LoopFrame,
+    ) -> GraphModule {
+        let Step {
+            body,
+            guards,
+            elements,
+        } = step;
+        let own = carried + captured.len();
+        let inputs = own + frame.tensors.len();
+        // the nodes of the element's tensors are inputs of the region, the others follow them
+        let mut place: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
+        let mut next = inputs;
+        for (i, _) in body.nodes.iter().enumerate() {
+            let id = NodeId((body.mark + i) as u32);
+            let element = elements.iter().position(|e| *e == Some(id));
+            place.push(match element {
+                _ if i < carried => NodeId(i as u32),
+                Some(e) => NodeId((own + e) as u32),
+                None => {
+                    next += 1;
+                    NodeId(next as u32 - 1)
+                }
+            });
+        }
+        let to = |v: Value| match v.node.index().checked_sub(body.mark) {
+            Some(i) => Value { node: place[i], ..v },
+            None => {
+                let k = captured.iter().position(|c| *c == v).unwrap_or(0);
+                NodeId((carried + k) as u32).into()
+            }
+        };
+        let mut graph = Graph::default();
+        let mut input = |name: &str, ty: TensorType| {
+            let index = graph.inputs.len() as u32;
+            let id = graph.push(Node {
+                kind: NodeKind::Input(index),
+                name: name.to_string(),
+                location: 0,
+                types: vec![ty],
+                interior: false,
+            });
+            graph.inputs.push(id);
+        };
+        for node in &body.nodes[..carried] {
+            input(&node.name, node.types[0].clone());
+        }
+        for v in captured {
+            let name = &self.builder.module.graph.node(v.node).name;
+            input(name, self.builder.ty(*v).clone());
+        }
+        for (part, _) in &frame.tensors {
+            input(&part.name, TensorType::default());
+        }
+        for (i, mut node) in body.nodes.into_iter().enumerate().skip(carried) {
+            let id = NodeId((body.mark + i) as u32);
+            if elements.contains(&Some(id)) {
+                continue;
+            }
+            node.args_mut()
+                .iter_mut()
+                .for_each(|a| a.map_values(&mut |v| to(v)));
+            graph.push(node);
+        }
+        graph.outputs = body.outputs.into_iter().map(to).collect();
+        graph.guards = guards
+            .into_iter()
+            .map(|mut g| {
+                g.map_values(&mut |v| to(v));
+                g
+            })
+            .collect();
+        GraphModule {
+            name,
+            specs: vec![None; inputs],
+            fields: frame.tensors.iter().map(|(p, _)| p.path.clone()).collect(),
+            graph,
+            regions: body.regions,
+            ..GraphModule::default()
+        }
+    }
+
+    fn refuse_loop(&mut self, f: &ExprForLoop, d: Diagnostic) -> Kind {
+        self.fail(d);
+        self.refuse_loop_silently(f)
+    }
+
+    fn refuse_loop_silently(&mut self, f: &ExprForLoop) -> Kind {
+        self.poison(&Syntax::ForLoop(f.clone()));
+        Kind::Unknown
+    }
+
+    /// How much of the graph there is.
+    fn mark(&self) -> (usize, usize, usize) {
+        let module = &self.builder.module;
+        (module.graph.nodes.len(), module.regions.len(), self.looped.len())
+    }
+
+    /// Forgets what was added behind a mark, but for inputs, which stay.
+    fn rewind(&mut self, (_, regions, looped): (usize, usize, usize)) {
+        // bodies were cut off: only inputs stand behind the mark
+        self.builder.module.regions.truncate(regions);
+        self.looped.truncate(looped);
+    }
+}

@@ -1,0 +1,279 @@
+//! Structs of a `#[model]` module: their fields, and their methods, which are walked where they are called.
+
+use super::Walk;
+use crate::diagnostic::{Diagnostic, code};
+use crate::export::Exported;
+use crate::kind::{Kind, PartOf};
+use crate::location::tokens;
+use crate::model::{ModelFn, Ty, key};
+use crate::parameter::host_type;
+use crate::reads::{Part, Read};
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use std::rc::Rc;
+use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, Type};
+use tensorplay_graph::op::options::Form;
+use tensorplay_graph::{Arg, Expr, HostType, Step};
+
+/// Functions are walked inside each other no deeper.
+const DEEPEST: usize = 32;
+
+impl Walk {
+    /// What a part of an aggregate is. Tensors and numbers are read at once.
+    pub(super) fn part(&mut self, part: PartOf) -> Kind {
+        let read = |p: &PartOf| Part {
+            path: p.path.clone(),
+            name: p.name.clone(),
+        };
+        match &part.ty {
+            Ty::Tensor => Kind::Tensor(self.read_part(read(&part), part.tokens.clone())),
+            Ty::Host(t) => Kind::Host(self.read_part_host(read(&part), *t)),
+            Ty::Option(inner) => {
+                let tag = self.read_part_host(
+                    Part {
+                        path: part.path.clone(),
+                        name: format!("{}.is_some()", part.name),
+                    },
+                    HostType::Bool,
+                );
+                let inner = PartOf {
+                    path: part.path.then(Step::Some),
+                    ty: (**inner).clone(),
+                    ..part.clone()
+                };
+                Kind::Maybe(tag, Box::new(self.part(inner)))
+            }
+            Ty::Options(row) => {
+                let Form::Struct(fields) = row.form else {
+                    return Kind::Unknown;
+                };
+                let mut list = Vec::new();
+                for field in fields {
+                    for i in 0..field.len {
+                        let path = part.path.then(Step::Field(list.len() as u32));
+                        let name = format!("{}.{}.{i}", part.name, field.name);
+                        let ty = match field.ty {
+                            HostType::IntLiteral => HostType::I64,
+                            other => other,
+                        };
+                        list.push(Arg::Host(self.read_part_host(Part { path, name }, ty)));
+                    }
+                }
+                Kind::Options(row, list)
+            }
+            Ty::Opaque => self.fail(
+                Diagnostic::new(code::STATEMENT, &part.tokens, "a field of this type cannot be captured")
+                    .help("fields are tensors, numbers, bools, `Option`, `Vec`, arrays, and structs of `#[model]` modules"),
+            ),
+            Ty::List(_) | Ty::Struct(_) | Ty::Foreign(_) => Kind::Part(part),
+        }
+    }
+
+    /// `part.name`.
+    pub(super) fn part_field(&mut self, p: PartOf, name: &str, whole: TokenStream) -> Kind {
+        let fields = match (&p.ty, &self.env.model) {
+            (Ty::Struct(s), Some(model)) => model.structs.get(s).map(|s| s.fields.clone()),
+            _ => None,
+        };
+        let Some(fields) = fields else {
+            return self.fail(
+                Diagnostic::new(
+                    code::STATEMENT,
+                    whole,
+                    "a field of a type from elsewhere cannot be captured",
+                )
+                .help("call a method of it"),
+            );
+        };
+        match fields.iter().position(|(n, _)| n == name) {
+            Some(i) => self.part(PartOf {
+                path: p.path.then(Step::Field(i as u32)),
+                ty: fields[i].1.clone(),
+                name: format!("{}.{name}", p.name),
+                tokens: whole,
+            }),
+            // rustc reports it
+            None => Kind::Unknown,
+        }
+    }
+
+    /// `part[i]`, for a literal.
+    pub(super) fn part_index(&mut self, p: PartOf, i: usize, whole: TokenStream) -> Kind {
+        let Ty::List(inner) = &p.ty else {
+            return Kind::Unknown;
+        };
+        self.part(PartOf {
+            path: p.path.then(Step::Index(i as u32)),
+            ty: (**inner).clone(),
+            name: format!("{}[{i}]", p.name),
+            tokens: whole,
+        })
+    }
+
+    pub(super) fn part_method(&mut self, p: PartOf, m: &ExprMethodCall) -> Kind {
+        let name = m.method.to_string();
+        if m.args.is_empty() && matches!(name.as_str(), "clone" | "as_ref" | "iter" | "as_slice") {
+            return Kind::Part(p);
+        }
+        let args: Vec<&Syntax> = m.args.iter().collect();
+        match &p.ty {
+            Ty::List(_) if name == "len" && args.is_empty() => {
+                let part = Part {
+                    path: p.path.clone(),
+                    name: format!("{}.len()", p.name),
+                };
+                Kind::Host(self.read_part_host(part, HostType::Usize))
+            }
+            Ty::Struct(s) => {
+                let found = self.env.model.as_ref().and_then(|model| {
+                    let f = model.methods.get(&(s.clone(), name.clone()))?;
+                    f.is_method().then(|| f.clone())
+                });
+                let owner = s.clone();
+                match found {
+                    Some(f) => self.model_call(&f, Some((owner, p)), &args, tokens(m), &m.method),
+                    None => {
+                        args.iter().for_each(|a| {
+                            self.expr(a);
+                        });
+                        // rustc reports a method that does not exist; one of a trait is not seen
+                        let message = format!("the method `{name}` is not in this `#[model]` module");
+                        self.fail(
+                            Diagnostic::new(code::METHOD, &m.method, message)
+                                .help("write the method in an `impl` of the module"),
+                        )
+                    }
+                }
+            }
+            Ty::Foreign(path) => {
+                let exported = match self.env.externs.get(&key(path)) {
+                    Some(Exported::Type(t)) => Some(t.clone()),
+                    _ => None,
+                };
+                let path = path.clone();
+                match exported {
+                    Some(t) => self.foreign_method(&t, &path, p, m, &args),
+                    // the look-up was reported
+                    None => {
+                        args.iter().for_each(|a| {
+                            self.expr(a);
+                        });
+                        self.fail(
+                            Diagnostic::new(
+                                code::METHOD,
+                                &m.method,
+                                "the type of this field was not looked up",
+                            )
+                            .help("call methods of `#[model]` types on fields of `#[model]` structs"),
+                        )
+                    }
+                }
+            }
+            _ => self.refuse_method(m, Kind::Part(p).describe()),
+        }
+    }
+
+    /// A function of the module that is called by its name, if the path is one.
+    pub(super) fn model_function(&mut self, c: &ExprCall, args: &[&Syntax]) -> Option<Kind> {
+        let Syntax::Path(p) = &*c.func else { return None };
+        let model = self.env.model.as_ref()?;
+        let segments = &p.path.segments;
+        let name = segments.last()?.ident.clone();
+        if segments.len() == 1 {
+            let f = model.functions.get(&name.to_string())?.clone();
+            return Some(self.model_call(&f, None, args, c.to_token_stream(), &name));
+        }
+        let owner = segments[segments.len() - 2].ident.to_string();
+        let owner = match owner.as_str() {
+            "Self" => self.receiver.clone()?,
+            _ => owner,
+        };
+        let f = model.methods.get(&(owner.clone(), name.to_string()))?.clone();
+        if !f.is_method() {
+            return Some(self.model_call(&f, None, args, c.to_token_stream(), &name));
+        }
+        let (first, rest) = args.split_first()?;
+        match self.expr(first) {
+            Kind::Part(p) => Some(self.model_call(&f, Some((owner, p)), rest, c.to_token_stream(), &name)),
+            _ => Some(Kind::Unknown),
+        }
+    }
+
+    /// A call of a function of the module: a region is kept as one, others are walked here.
+    fn model_call(
+        &mut self,
+        f: &Rc<ModelFn>,
+        receiver: Option<(String, PartOf)>,
+        args: &[&Syntax],
+        whole: TokenStream,
+        name: &Ident,
+    ) -> Kind {
+        if f.attribute("nested_compile_region").is_some() && self.in_closure == 0 {
+            return self.region_call(f, receiver, args, whole, name);
+        }
+        let args: Vec<Kind> = args.iter().map(|a| self.expr(a)).collect();
+        if self.inside == DEEPEST {
+            let message = format!("functions call each other more than {DEEPEST} deep here");
+            return self.fail(
+                Diagnostic::new(code::CALL, name, message).help("a captured function does not call itself"),
+            );
+        }
+        let outer = std::mem::take(&mut self.scope);
+        let owner = self.receiver.clone();
+        self.receiver = receiver.as_ref().map(|(s, _)| s.clone()).or(owner.clone());
+        let mut args = args.into_iter();
+        for input in &f.sig.inputs {
+            match input {
+                FnArg::Receiver(_) => {
+                    if let Some((_, part)) = &receiver {
+                        self.scope.bind("self", Kind::Part(part.clone()));
+                    }
+                }
+                FnArg::Typed(t) => {
+                    let kind = args.next().unwrap_or(Kind::Unknown);
+                    let kind = match host_type(inner(&t.ty)) {
+                        Some(_) => self.typed(kind, &t.ty, &t.pat.to_token_stream()),
+                        None => kind,
+                    };
+                    self.bind_pattern(&t.pat, kind);
+                }
+            }
+        }
+        let jump = self.jump.take();
+        let returned = self.returned.take();
+        self.inside += 1;
+        let tail = self.block(&f.block);
+        self.inside -= 1;
+        let kind = match self.returned.take() {
+            Some((kind, _)) => kind,
+            None => tail,
+        };
+        (self.jump, self.returned) = (jump, returned);
+        self.receiver = owner;
+        self.scope = outer;
+        kind
+    }
+
+    /// A tensor of an aggregate.
+    pub(super) fn read_part(&mut self, part: Part, tokens: TokenStream) -> tensorplay_graph::Value {
+        match self.element(&part.path) {
+            Some(k) => self.read_element(k, part),
+            None => self.read_input(Read::PartTensor(part), tokens),
+        }
+    }
+
+    /// A number, a flag or a length of an aggregate.
+    pub(super) fn read_part_host(&mut self, part: Part, ty: HostType) -> Expr {
+        match self.element(&part.path) {
+            Some(k) => self.read_element_host(k, part, ty),
+            None => self.read_scalar(Read::PartHost(part), ty),
+        }
+    }
+}
+
+fn inner(ty: &Type) -> &Type {
+    match ty {
+        Type::Reference(r) => inner(&r.elem),
+        other => other,
+    }
+}

@@ -1,0 +1,141 @@
+//! The expansion of `#[model] mod m { .. }`: its compiled functions, each in its place, and one accessor a struct.
+
+use crate::expand::{self, private};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use std::rc::Rc;
+use syn::spanned::Spanned;
+use syn::{Attribute, ImplItem, Item, ItemFn, ItemMod, ItemStruct, Meta, Path};
+use tensorplay_capture::{Diagnostic, Env, Model, Under, code};
+
+/// Expands the attribute.
+pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let krate = match crate_path(attr) {
+        Ok(krate) => krate,
+        Err(e) => {
+            let error = e.to_compile_error();
+            return quote!(#item #error);
+        }
+    };
+    let mut module = match syn::parse2::<ItemMod>(item.clone()) {
+        Ok(m) if m.content.is_some() => m,
+        Ok(m) => {
+            let d = Diagnostic::new(
+                code::NOT_A_MODULE,
+                &m.ident,
+                "`#[model]` reads the items of an inline module",
+            );
+            let error = d.help("write mod name { .. }, with its items").to_compile_error();
+            return quote!(#item #error);
+        }
+        Err(_) => {
+            let shown: TokenStream = item.clone().into_iter().take(2).collect();
+            let d = Diagnostic::new(code::NOT_A_MODULE, shown, "`#[model]` goes on an inline module");
+            let error = d
+                .help("put it on mod name { .. }, around structs and their methods")
+                .to_compile_error();
+            return quote!(#item #error);
+        }
+    };
+    let Some((_, items)) = &mut module.content else {
+        return item;
+    };
+    let env = Env::of(Model::of(items));
+    let p = private(krate.as_ref());
+    let mut out = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        let made = match item {
+            Item::Fn(f) => function(&env, None, f),
+            Item::Struct(s) => structure(&env, s, &p),
+            Item::Impl(mut i) if i.trait_.is_none() => {
+                let name = tensorplay_capture::self_name(&i.self_ty);
+                i.items = i
+                    .items
+                    .into_iter()
+                    .map(|item| match item {
+                        ImplItem::Fn(f) => {
+                            let tokens = f.into_token_stream();
+                            match syn::parse2::<ItemFn>(tokens.clone()) {
+                                Ok(f) => ImplItem::Verbatim(function(&env, name.as_deref(), f)),
+                                Err(_) => ImplItem::Verbatim(tokens),
+                            }
+                        }
+                        other => other,
+                    })
+                    .collect();
+                i.into_token_stream()
+            }
+            other => other.into_token_stream(),
+        };
+        out.push(Item::Verbatim(made));
+    }
+    *items = out;
+    module.into_token_stream()
+}
+
+fn crate_path(attr: TokenStream) -> Result<Option<Path>, Diagnostic> {
+    if attr.is_empty() {
+        return Ok(None);
+    }
+    match syn::parse2::<Meta>(attr.clone()) {
+        Ok(Meta::NameValue(m)) if m.path.is_ident("crate") => {
+            if let Ok(path) = syn::parse2::<Path>(m.value.to_token_stream()) {
+                return Ok(Some(path));
+            }
+        }
+        _ => {}
+    }
+    let d = Diagnostic::new(code::ARGUMENT_SYNTAX, attr, "this is not an argument of `model`");
+    Err(d.help("the only argument is `crate = path`"))
+}
+
+/// A function of the module; one with an attribute of ours is captured with the module.
+fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn) -> TokenStream {
+    let under = |a: &Attribute| {
+        let last = a.path().segments.last()?;
+        [Under::Compile, Under::Region]
+            .into_iter()
+            .find(|u| last.ident == u.name())
+    };
+    let Some(at) = f.attrs.iter().position(|a| under(a).is_some()) else {
+        return f.into_token_stream();
+    };
+    let attribute = f.attrs.remove(at);
+    let Some(under) = under(&attribute) else {
+        return f.into_token_stream();
+    };
+    let arguments = match attribute.meta {
+        Meta::List(list) => list.tokens,
+        _ => TokenStream::new(),
+    };
+    let env = Rc::new(env.within(receiver));
+    expand::compile_in(&env, under, arguments, f.into_token_stream())
+}
+
+/// A struct, and how it is flattened.
+fn structure(env: &Env, s: ItemStruct, p: &TokenStream) -> TokenStream {
+    let known = env
+        .model
+        .as_ref()
+        .and_then(|m| m.structs.get(&s.ident.to_string()));
+    let Some(known) = known else {
+        return s.into_token_stream();
+    };
+    let name = &s.ident;
+    let parts = s.fields.members().zip(&s.fields).zip(&known.fields);
+    let parts = parts
+        .filter(|(_, (_, ty))| env.is_read(ty))
+        .map(|((member, field), _)| {
+            let at = field.ty.span();
+            quote_spanned!(at=> #p::Fields::fields(&self.#member, __tp_out);)
+        });
+    quote! {
+        #s
+        impl #p::Fields for #name {
+            #[allow(unused_variables)]
+            fn fields<'a>(&'a self, __tp_out: &mut #p::Arguments<'a>) {
+                #(#parts)*
+            }
+        }
+    }
+}

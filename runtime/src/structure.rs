@@ -1,0 +1,123 @@
+//! `Fields`: a struct of tensors is flattened into the arguments of a call, in the order of its
+//! [`Schema`](tensorplay_graph::Schema).
+//!
+//! Invariant: what is pushed depends on the type, the lengths and the flags that were pushed before, and on nothing else.
+
+use crate::dispatch::HostArg;
+use crate::{Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, DType, PoolOptions, Tensor};
+use smallvec::SmallVec;
+use tensorplay_graph::Host;
+
+/// The flattened arguments of a call.
+#[derive(Debug, Default)]
+pub struct Arguments<'a> {
+    tensors: SmallVec<[&'a Tensor; 24]>,
+    hosts: SmallVec<[HostArg; 24]>,
+}
+
+impl<'a> Arguments<'a> {
+    /// The arguments of a function's own parameters.
+    pub fn new(tensors: &[&'a Tensor], hosts: &[HostArg]) -> Arguments<'a> {
+        Arguments {
+            tensors: tensors.into(),
+            hosts: hosts.into(),
+        }
+    }
+
+    /// With the parts of an aggregate behind them.
+    #[must_use]
+    pub fn with<T: Fields + ?Sized>(mut self, value: &'a T) -> Arguments<'a> {
+        value.fields(&mut self);
+        self
+    }
+
+    /// The tensors in order.
+    pub fn tensors(&self) -> &[&'a Tensor] {
+        &self.tensors
+    }
+
+    /// The numbers in order.
+    pub fn hosts(&self) -> &[HostArg] {
+        &self.hosts
+    }
+}
+
+/// What capture took for a layer, a tensor or a number.
+#[diagnostic::on_unimplemented(
+    message = "a captured method reads a field of type `{Self}`, which is no tensor, number, or struct of a `#[model]` module",
+    label = "not part of a model",
+    note = "fields are tensors, numbers, bools, dtypes, `Option`, `Vec`, `Box` and arrays of these, and structs of `#[model]` modules"
+)]
+pub trait Fields {
+    /// Appends the parts of the value.
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>);
+}
+
+impl Fields for Tensor {
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+        out.tensors.push(self);
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty)*) => {$(
+        impl Fields for $t {
+            fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+                out.hosts.push(HostArg::from(*self));
+            }
+        }
+    )*};
+}
+numbers!(usize isize i64 i32 u8 f32 f64 bool DType);
+
+impl<T: Fields> Fields for Option<T> {
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+        out.hosts.push(HostArg::from(self.is_some()));
+        if let Some(value) = self {
+            value.fields(out);
+        }
+    }
+}
+
+impl<T: Fields> Fields for [T] {
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+        out.hosts.push(HostArg::from(self.len()));
+        self.iter().for_each(|value| value.fields(out));
+    }
+}
+
+impl<T: Fields> Fields for Vec<T> {
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+        self.as_slice().fields(out);
+    }
+}
+
+impl<T: Fields, const N: usize> Fields for [T; N] {
+    fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+        self.as_slice().fields(out);
+    }
+}
+
+macro_rules! pointers {
+    ($($t:ty)*) => {$(
+        impl<T: Fields + ?Sized> Fields for $t {
+            fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+                (**self).fields(out);
+            }
+        }
+    )*};
+}
+pointers!(&T Box<T> std::rc::Rc<T> std::sync::Arc<T>);
+
+macro_rules! options {
+    ($($t:ty)*) => {$(
+        impl Fields for $t {
+            fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+                let values = self.settings();
+                let values = values.into_iter().map(|v| v.unwrap_or(Host::Bool(false)));
+                out.hosts.extend(values.map(HostArg::of));
+            }
+        }
+    )*};
+}
+options!(Conv1dOptions Conv2dOptions ConvTranspose2dOptions PoolOptions);
