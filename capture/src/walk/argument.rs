@@ -3,16 +3,20 @@
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces};
+use crate::loops::ELEMENT;
 use proc_macro2::TokenStream;
 use tensorplay_graph::op::row::{ParamKind, ParamRow};
-use tensorplay_graph::{Arg, Env, Expr, HostType, TypeEnv, Value};
+use tensorplay_graph::{Arg, Env, Expr, HostType, NodeKind, Op, TypeEnv, Value};
 
 impl Walk {
     /// Converts an argument; `None` if it is unknown or was reported.
-    pub(super) fn argument(&mut self, p: &ParamRow, kind: Kind, at: &TokenStream) -> Option<Arg> {
+    pub(super) fn argument(&mut self, op: Op, p: &ParamRow, kind: Kind, at: &TokenStream) -> Option<Arg> {
         match p.kind {
             ParamKind::Tensor | ParamKind::Index => self.as_tensor(kind, at).map(Arg::Value),
             ParamKind::OptTensor => match kind {
+                Kind::Maybe(_, inner) if self.may_be_absent(op, &inner) => {
+                    self.as_tensor(*inner, at).map(Arg::Value)
+                }
                 option @ Kind::Maybe(..) => match self.present(option) {
                     Some(inner) => self.as_tensor(inner, at).map(Arg::Value),
                     None => Some(Arg::None),
@@ -42,6 +46,19 @@ impl Walk {
             ParamKind::Options(options) => self.options_argument(options, kind, at),
             ParamKind::Dims | ParamKind::Ints | ParamKind::Shape => self.integers(kind, at, p),
         }
+    }
+
+    /// Whether an operation takes an optional field as it is: linking stands in for an absent one, and no path forks.
+    fn may_be_absent(&self, op: Op, inner: &Kind) -> bool {
+        let Kind::Tensor(v) = inner else { return false };
+        let NodeKind::Input(i) = self.builder.module.graph.node(v.node).kind else {
+            return false;
+        };
+        let part = i & ELEMENT != 0 || i as usize >= self.tensors;
+        part && matches!(
+            op,
+            Op::Linear | Op::Conv1d | Op::Conv2d | Op::ConvTranspose2d | Op::LayerNorm
+        )
     }
 
     /// A tensor or a number. A const or field is a number unless it is borrowed.

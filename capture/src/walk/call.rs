@@ -226,7 +226,7 @@ impl Walk {
         for (p, e) in params.iter().zip(exprs) {
             let at = tokens(*e);
             let kind = self.expr(e);
-            args.push(self.argument(p, kind, &at));
+            args.push(self.argument(called.op, p, kind, &at));
             parts.push(at);
         }
         let Some(args) = args.into_iter().collect::<Option<Vec<Arg>>>() else {

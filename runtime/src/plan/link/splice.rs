@@ -8,13 +8,15 @@ use crate::{DType, Error, Result};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tensorplay_graph::op::row::{LaneClass, Lowering};
 use tensorplay_graph::{
-    Aggregate, Arg, Callee, Expr, Graph, GraphModule, Host, HostType, Link, Node, NodeId, NodeKind,
+    Aggregate, Arg, Callee, Expr, Graph, GraphModule, Host, HostType, Link, Node, NodeId, NodeKind, Op,
     ScalarInput, Schema, Tree, Value,
 };
 use tensorplay_stax::blob::{Blob, Instance};
+use tensorplay_stax::kernel::Space;
 use tensorplay_stax::lower::Lowered;
-use tensorplay_stax::schedule::{Schedule, Unit, UnitKind};
+use tensorplay_stax::schedule::{Member, Schedule, Unit, UnitKind};
 
 type Kernel = Option<(Arc<Lowered>, u32)>;
 
@@ -47,6 +49,8 @@ struct Splicer {
     locations: u32,
     /// New values of inputs.
     updates: Vec<(u32, Value)>,
+    /// Nodes that stand for absent inputs.
+    created: Vec<NodeId>,
 }
 
 /// The linked path of a function, with the strips of each unit.
@@ -78,6 +82,7 @@ pub(super) fn splice(
         inputs: Vec::new(),
         locations: 0,
         updates: Vec::new(),
+        created: Vec::new(),
     };
     for (i, id) in source.graph.inputs[..own].iter().enumerate() {
         s.input(
@@ -111,7 +116,20 @@ pub(super) fn splice(
     }
     s.module.graph.inputs = s.inputs.clone();
     let (mut units, mut kernels, mut strips) = (Vec::new(), Vec::new(), Vec::new());
-    for p in placed {
+    let constants = std::mem::take(&mut s.created).into_iter().map(|node| Placed {
+        unit: Unit {
+            kind: UnitKind::Create,
+            members: vec![Member {
+                node,
+                space: Space::Elem,
+                kept: false,
+            }],
+            outputs: vec![node.into()],
+        },
+        kernel: None,
+        strips: f.strips(),
+    });
+    for p in constants.chain(placed) {
         units.push(p.unit);
         kernels.push(p.kernel);
         strips.push(p.strips);
@@ -183,7 +201,10 @@ impl Splicer {
         let mut inside: BTreeMap<NodeId, Vec<Placed>> = BTreeMap::new();
         for (id, node) in graph.ids().zip(&graph.nodes) {
             let values = match &node.kind {
-                NodeKind::Input(i) => self.argument(f, *i as usize).into_iter().collect(),
+                NodeKind::Input(i) => match self.argument(f, *i as usize) {
+                    Some(v) => vec![v],
+                    None => self.neutral(f, id).into_iter().collect(),
+                },
                 NodeKind::Call(..) => {
                     let mut node = node.clone();
                     let gone = Value {
@@ -196,6 +217,9 @@ impl Splicer {
                     };
                     for a in node.args_mut() {
                         substitute(a, &hosts, &mut to);
+                        if *a == Arg::Value(gone) {
+                            *a = Arg::None;
+                        }
                     }
                     if let Some(link) = node.link() {
                         let (values, placed) = self.link(f, &link)?;
@@ -266,6 +290,44 @@ impl Splicer {
                 }
             }
         }
+    }
+
+    /// What stands for an absent bias or scale, whose operation was expanded as if it were there: x + -0 and x * 1 are x,
+    /// bit for bit. Operations with a kernel of their own know that it is absent.
+    fn neutral(&mut self, f: &Frame<'_>, input: NodeId) -> Option<Value> {
+        let graph = &f.blob.module.graph;
+        let mut same = vec![Value::from(input)];
+        let mut value = None;
+        for (id, node) in graph.ids().zip(&graph.nodes) {
+            let reads = node
+                .args()
+                .iter()
+                .any(|a| matches!(a, Arg::Value(v) if same.contains(v)));
+            match node.op() {
+                Some(Op::Add) if reads => value = Some(-0.0),
+                Some(Op::Mul) if reads => value = Some(1.0),
+                Some(op) if reads && matches!(op.row().lowering, Lowering::Lane(LaneClass::Cast)) => {
+                    same.push(id.into());
+                }
+                _ => {}
+            }
+        }
+        let value = value?;
+        // the narrowest float of the arguments does not widen what it meets
+        let floats = f.chosen.dtypes.iter().flatten().copied().filter(|d| d.is_float());
+        let dtype = floats.min_by_key(|d| d.size()).unwrap_or(DType::F32);
+        let node = self.module.graph.push(Node {
+            kind: NodeKind::Call(
+                Op::Full,
+                vec![Arg::List(Vec::new()), Arg::float(value), Arg::dtype(dtype)],
+            ),
+            name: String::new(),
+            location: 0,
+            types: vec![tensorplay_graph::TensorType::default()],
+            interior: false,
+        });
+        self.created.push(node);
+        Some(node.into())
     }
 
     /// A call, whose arguments are over the linked graph already.
