@@ -5,8 +5,10 @@
 use tensorplay::nn::VarBuilder;
 use tensorplay::{Error, Result, safetensors};
 
+#[tensorplay::model]
 mod encoder {
     use tensorplay::Result;
+    use tensorplay::compile;
     use tensorplay::nn::{LayerNorm, Linear, MultiheadAttention, VarBuilder};
     use tensorplay::prelude::*;
 
@@ -30,6 +32,7 @@ mod encoder {
             })
         }
 
+        #[compile(fullgraph)]
         pub fn forward(&self, x: &Tensor) -> Tensor {
             let h = self.norm1.forward(x);
             let x = x + self.attention.forward(&h, &h, &h, None);

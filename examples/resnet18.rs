@@ -5,10 +5,12 @@
 use tensorplay::nn::VarBuilder;
 use tensorplay::{Error, Result, safetensors};
 
+#[tensorplay::model]
 mod resnet {
     use tensorplay::Result;
     use tensorplay::nn::{BatchNorm2d, Conv2d, Linear, VarBuilder};
     use tensorplay::prelude::*;
+    use tensorplay::{compile, nested_compile_region};
 
     pub struct Shortcut {
         conv: Conv2d,
@@ -44,6 +46,7 @@ mod resnet {
             })
         }
 
+        #[nested_compile_region]
         pub fn forward(&self, x: &Tensor) -> Tensor {
             let h = self.norm1.forward(&self.conv1.forward(x)).relu();
             let h = self.norm2.forward(&self.conv2.forward(&h));
@@ -84,6 +87,7 @@ mod resnet {
             })
         }
 
+        #[compile(fullgraph)]
         pub fn forward(&self, x: &Tensor) -> Tensor {
             let mut h = self.norm.forward(&self.stem.forward(x)).relu();
             h = h.max_pool2d(PoolOptions::new(3).stride(2).padding(1));

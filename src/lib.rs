@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[doc(hidden)]
+pub use tensorplay_macros::__step;
 pub use tensorplay_macros::{
     allow_in_graph, assume_constant_result, compile, disable, disallow_in_graph, explain, export, graph,
     model, nested_compile_region, nonstrict_trace, overload_method, substitute_in_graph, unused,

@@ -3,9 +3,9 @@
 use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
-use crate::export::{ExportParam, FnExport};
+use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
-use crate::model::ModelFn;
+use crate::model::{ModelFn, Ty, called, foreign};
 use crate::parameter::{Param, ParamKind};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
@@ -15,6 +15,7 @@ use crate::spec::Spec;
 use crate::walk::Walk;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::{
     Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, PatType, Receiver, ReceiverKind, ReturnType,
@@ -41,6 +42,8 @@ pub struct Captured {
     pub method: bool,
     /// The receiver, if it is a struct of a `#[model]` module: its parts follow the parameters.
     pub receiver: Option<TokenStream>,
+    /// Whether anything was looked up for it.
+    pub linked: bool,
     /// For a region, for how many kinds of arguments one caller may hold it.
     pub region: Option<usize>,
     /// The functions that it calls.
@@ -98,6 +101,68 @@ pub fn compile_in(
     attr: TokenStream,
     item: TokenStream,
 ) -> Result<Captured, Failure> {
+    captured(env, attribute, attr, item, true)
+}
+
+/// The same without graphs: what the signature and the attribute tell.
+///
+/// # Errors
+/// What is wrong with the signature or the attribute.
+pub fn sketch(
+    env: &Rc<Env>,
+    attribute: Under,
+    attr: TokenStream,
+    item: TokenStream,
+) -> Result<Captured, Failure> {
+    captured(env, attribute, attr, item, false)
+}
+
+/// The paths that a function needs from elsewhere: types of fields, and functions that it calls.
+pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream) -> Vec<syn::Path> {
+    let Ok(f) = syn::parse2::<ItemFn>(item.clone()) else {
+        return Vec::new();
+    };
+    if env.complete {
+        return Vec::new();
+    }
+    let errors = Diagnostics::default();
+    let options = match attribute {
+        Under::Compile => Options::parse(attr.clone(), &errors),
+        Under::Region => Options {
+            fullgraph: true,
+            ..Options::default()
+        },
+    };
+    // a bad attribute is reported by capture
+    if !errors.take().is_empty() || options.disable {
+        return Vec::new();
+    }
+    let mut paths: Vec<syn::Path> = match &env.model {
+        Some(model) => foreign(model).into_iter().cloned().collect(),
+        None => Vec::new(),
+    };
+    paths.extend(called(
+        env.model.as_deref(),
+        &f,
+        options.fullgraph,
+        &options.inline,
+    ));
+    paths
+}
+
+/// The types from elsewhere that functions of a module read.
+pub fn foreign_types(env: &Env) -> Vec<syn::Path> {
+    let model = env.model.as_deref();
+    model.map_or_else(Vec::new, |m| foreign(m).into_iter().cloned().collect())
+}
+
+fn captured(
+    env: &Rc<Env>,
+    attribute: Under,
+    attr: TokenStream,
+    item: TokenStream,
+    whole: bool,
+) -> Result<Captured, Failure> {
     let mut function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(f) => f,
         Err(_) => return Err(not_a_function(attribute.name(), item)),
@@ -122,7 +187,7 @@ pub fn compile_in(
         None
     } else {
         name_wildcards(&mut function.sig);
-        capture(env, &function, &options, own_specs, &errors)
+        capture(env, &function, &options, own_specs, &errors, whole)
     };
     let mut diagnostics = errors.take();
     match result {
@@ -136,10 +201,9 @@ pub fn compile_in(
                 spans,
             } = c;
             let method = is_method(&function);
-            let receiver = paths
-                .iter()
-                .any(|p| !p.aggregates.is_empty())
-                .then(|| this(&function.sig));
+            let model = env.model.is_some() && env.receiver.is_some();
+            let receiver = if model { this(&function.sig) } else { None };
+            let linked = env.complete || !whole;
             Ok(Captured {
                 item: function,
                 paths,
@@ -149,6 +213,7 @@ pub fn compile_in(
                 fallible: returns.fallible,
                 method,
                 receiver,
+                linked,
                 region,
                 callees,
                 options,
@@ -182,17 +247,17 @@ struct Parts {
 }
 
 /// The function's own `self`.
-fn this(sig: &Signature) -> TokenStream {
+fn this(sig: &Signature) -> Option<TokenStream> {
     match sig.inputs.first() {
-        Some(FnArg::Receiver(r)) => r.self_token.to_token_stream(),
-        _ => quote!(self),
+        Some(FnArg::Receiver(r)) => Some(r.self_token.to_token_stream()),
+        _ => None,
     }
 }
 
 impl Captured {
     /// Whether consts are read once, with the function's record, rather than at each call: so callers need not know them.
     pub fn reads_consts(&self) -> bool {
-        self.region.is_some() || self.receiver.is_some()
+        self.region.is_some() || self.receiver.is_some() || self.linked
     }
 
     /// What it tells its callers in other modules.
@@ -230,7 +295,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
     let specs = strip_specs(&mut item.sig, &errors);
     name_wildcards(&mut item.sig);
     let inner = Rc::new(env.within(receiver));
-    let parts = capture(&inner, &item, &Options::default(), specs, &errors);
+    let parts = capture(&inner, &item, &Options::default(), specs, &errors, true);
     let parts = parts.filter(|_| errors.take().is_empty())?;
     Some(FnExport {
         name: f.sig.ident.to_string(),
@@ -241,6 +306,24 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
         consts: parts.reads.len(),
         paths: parts.paths,
     })
+}
+
+/// What a struct of a module tells about itself: its parts, and the methods that can be captured.
+pub fn export_type(env: &Rc<Env>, name: &str) -> Option<Exported> {
+    let model = env.model.clone()?;
+    let mut methods = BTreeMap::new();
+    for ((owner, method), f) in &model.methods {
+        if owner == name
+            && f.is_method()
+            && let Some(export) = of_module(env, f, Some(name))
+        {
+            methods.insert(method.clone(), export);
+        }
+    }
+    Some(Exported::Type(TypeExport {
+        schema: env.schema(&Ty::Struct(name.to_string())),
+        methods,
+    }))
 }
 
 /// What a walk binds before the body, in the order of the signature.
@@ -435,6 +518,7 @@ fn capture(
     options: &Options,
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
+    whole: bool,
 ) -> Option<Parts> {
     check_kind(f, errors);
     let sig = &f.sig;
@@ -542,6 +626,23 @@ fn capture(
             );
         }
     }
+    let params = |bound: Vec<Bound<'_>>| {
+        let params = bound.into_iter().filter_map(|b| match b {
+            Bound::Param(param, ..) => Some(param),
+            _ => None,
+        });
+        params.collect()
+    };
+    if !whole {
+        return Some(Parts {
+            paths: Vec::new(),
+            params: params(bound),
+            reads: Vec::new(),
+            callees: Vec::new(),
+            returns: returns?,
+            spans: Vec::new(),
+        });
+    }
     let (head, ident) = (sig.fn_token, &sig.ident);
     let traced = trace(ident, errors, |script, reads| {
         let receiver = env.receiver.clone();
@@ -557,13 +658,9 @@ fn capture(
         walk.bind_reads();
         walk.function(&f.block, returns.as_ref(), &return_specs)
     })?;
-    let params = bound.into_iter().filter_map(|b| match b {
-        Bound::Param(param, ..) => Some(param),
-        _ => None,
-    });
     Some(Parts {
         paths: traced.modules,
-        params: params.collect(),
+        params: params(bound),
         reads: traced.reads.written(),
         callees: traced.reads.callees,
         returns: returns?,

@@ -1,7 +1,8 @@
 //! `Env`: what a function is captured with: its module, and what was looked up elsewhere.
 
 use crate::export::{Exported, FnExport};
-use crate::model::{Model, Ty, key};
+use crate::model::{Model, Ty, foreign, key};
+use proc_macro2::TokenStream;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,6 +18,10 @@ pub struct Env {
     pub receiver: Option<String>,
     /// What was looked up in the macro namespace, by path.
     pub externs: Rc<BTreeMap<String, Exported>>,
+    /// The items of the module.
+    pub items: TokenStream,
+    /// Whether everything was looked up.
+    pub complete: bool,
     /// The regions of the module that were captured so far; `None` while one is being captured.
     pub(crate) regions: Rc<RefCell<Regions>>,
 }
@@ -26,9 +31,25 @@ pub(crate) type Regions = BTreeMap<String, Option<Rc<FnExport>>>;
 
 impl Env {
     /// What the functions of a module are captured with.
-    pub fn of(model: Model) -> Env {
+    pub fn of(model: Model, items: TokenStream) -> Env {
         Env {
             model: Some(Rc::new(model)),
+            items,
+            ..Env::default()
+        }
+    }
+
+    /// What a function is captured with once everything was looked up for it.
+    pub fn looked_up(
+        model: Option<Model>,
+        receiver: Option<String>,
+        externs: BTreeMap<String, Exported>,
+    ) -> Env {
+        Env {
+            model: model.map(Rc::new),
+            receiver,
+            externs: Rc::new(externs),
+            complete: true,
             ..Env::default()
         }
     }
@@ -39,6 +60,8 @@ impl Env {
             model: self.model.clone(),
             receiver: receiver.map(str::to_string),
             externs: self.externs.clone(),
+            items: self.items.clone(),
+            complete: self.complete,
             regions: self.regions.clone(),
         }
     }
@@ -57,7 +80,13 @@ impl Env {
 
     /// Whether a graph may read a field of that type.
     pub fn is_read(&self, ty: &Ty) -> bool {
-        self.schema(ty) != Schema::Opaque
+        match (ty.core(), &self.model) {
+            (Ty::Foreign(path), Some(model)) => {
+                let path = key(path);
+                foreign(model).iter().any(|p| key(p) == path)
+            }
+            _ => self.schema(ty) != Schema::Opaque,
+        }
     }
 
     /// What a path was looked up as.

@@ -28,13 +28,15 @@ mod spec;
 mod walk;
 
 pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
-pub use captured::{Captured, Failure, Under, compile, compile_in};
+pub use captured::{
+    Captured, Failure, Under, compile, compile_in, export_type, foreign_types, needs, sketch,
+};
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;
 pub use export::{Exported, FnExport, TypeExport};
 pub use location::{file, line};
 pub use marker::{Marked, Marker, MarkerKind, mark};
-pub use model::{Model, ModelFn, Ty, self_name};
+pub use model::{Model, ModelFn, Ty, key, self_name};
 pub use parameter::{Param, ParamKind};
 pub use reads::{CalleeRef, Read};
 pub use returns::ReturnTree;

@@ -4,13 +4,14 @@
 //! so rustc checks the user's own tokens, and the statements are the eager path. Locals have
 //! `Span::mixed_site`, items begin with `__tp_`, paths are absolute.
 
+use crate::chain::{self, Chain, Goal};
 use crate::twin;
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, Path, Stmt};
 use tensorplay_capture::{
-    Captured, Diagnostic, Env, Failure, Param, ParamKind, Read, ReturnTree, Under, code, line,
+    Captured, Diagnostic, Env, Exported, Failure, Param, ParamKind, Read, ReturnTree, Under, code, line,
 };
 use tensorplay_stax::{CompileOptions, Compiled};
 
@@ -27,12 +28,62 @@ pub fn compile(under: Under, attr: TokenStream, item: TokenStream) -> TokenStrea
     compile_in(&Rc::new(Env::default()), under, attr, item)
 }
 
-/// Expands a function that is captured with what `env` knows.
+/// Expands a function that is captured with what `env` knows; what it needs from elsewhere is looked up first.
 pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream) -> TokenStream {
-    match tensorplay_capture::compile_in(env, under, attr, item) {
-        Ok(captured) => expand(captured),
-        Err(f) => failure(f),
+    let pending = tensorplay_capture::needs(env, under, &attr, &item);
+    if pending.is_empty() {
+        return match tensorplay_capture::compile_in(env, under, attr, item) {
+            Ok(captured) => expand(captured),
+            Err(f) => failure(f),
+        };
     }
+    let c = match tensorplay_capture::sketch(env, under, attr.clone(), item.clone()) {
+        Ok(c) => c,
+        Err(f) => return failure(f),
+    };
+    let krate = c.options.krate.clone();
+    let chain = |goal| Chain {
+        goal,
+        under,
+        attr: attr.clone(),
+        item: item.clone(),
+        receiver: env.receiver.clone(),
+        items: env.items.clone(),
+        krate: krate.clone(),
+        pending: pending.clone(),
+        done: Vec::new(),
+    };
+    let (fallback, record) = (chain::fallback(krate.as_ref()), chain(Goal::Function).go());
+    let mut beside = TokenStream::new();
+    let mut export = TokenStream::new();
+    if under == Under::Region && !c.method {
+        let name = chain::export_name(&c.item);
+        export = quote!((@export $($state:tt)*) => { #name!{ @export $($state)* } };);
+        beside = chain(Goal::Twin).go();
+    }
+    let whole = put(c, quote!(#fallback #record), &export);
+    quote!(#whole #beside)
+}
+
+/// The record of a function that was looked up for: what stands for its `static`.
+pub fn record(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream) -> TokenStream {
+    let c = match tensorplay_capture::compile_in(env, under, attr, item) {
+        Ok(c) => c,
+        Err(f) => return f.diagnostics.iter().map(|d| d.to_compile_error()).collect(),
+    };
+    let p = private(c.options.krate.as_ref());
+    match tensorplay_stax::compile(&c.paths, &options(&c)) {
+        Ok(compiled) => function(&c, &compiled, &p),
+        Err(e) => not_compiled(&c.item, &e),
+    }
+}
+
+fn options(c: &Captured) -> CompileOptions {
+    let mut options = CompileOptions::default();
+    if let Some(dtypes) = &c.options.dtypes {
+        options.dtypes.clone_from(dtypes);
+    }
+    options
 }
 
 /// The item, and the errors beside it.
@@ -46,16 +97,22 @@ pub fn failure(f: Failure) -> TokenStream {
 }
 
 fn expand(c: Captured) -> TokenStream {
-    let mut options = CompileOptions::default();
-    if let Some(dtypes) = &c.options.dtypes {
-        options.dtypes.clone_from(dtypes);
-    }
-    let compiled = match tensorplay_stax::compile(&c.paths, &options) {
+    let compiled = match tensorplay_stax::compile(&c.paths, &options(&c)) {
         Ok(compiled) => compiled,
         Err(e) => return internal(&c.item, &e),
     };
     let p = private(c.options.krate.as_ref());
-    let function = function(&c, &compiled, &p);
+    let record = function(&c, &compiled, &p);
+    let export = match c.method {
+        true => TokenStream::new(),
+        false => chain::export_arm(&Exported::Function(c.export())),
+    };
+    put(c, record, &export)
+}
+
+/// The item with its record and dispatch in front of its statements, and what reaches it beside.
+fn put(c: Captured, function: TokenStream, export: &TokenStream) -> TokenStream {
+    let p = private(c.options.krate.as_ref());
     let name = &c.item.sig.ident;
     let (reach, before, beside) = if c.method {
         let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
@@ -74,7 +131,7 @@ fn expand(c: Captured) -> TokenStream {
         (
             quote!(__TP_FUNCTION),
             function,
-            twin::twin(&c.item, c.params.len(), &p),
+            twin::twin(&c.item, c.params.len(), &p, export),
         )
     };
     let dispatch = dispatch(&c, &reach, &p);
@@ -91,14 +148,18 @@ fn expand(c: Captured) -> TokenStream {
 
 /// Capture has checked the graph, so a failure from here on is ours.
 fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
-    let error = Diagnostic::new(
+    let error = not_compiled(item, e);
+    quote!(#item #error)
+}
+
+fn not_compiled(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
+    Diagnostic::new(
         code::INTERNAL,
         &item.sig.ident,
         format!("this function could not be compiled: {e}"),
     )
     .help("please report it; `#[compile(disable)]` leaves the function alone")
-    .to_compile_error();
-    quote!(#item #error)
+    .to_compile_error()
 }
 
 /// The static that holds everything about the function.

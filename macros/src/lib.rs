@@ -7,6 +7,7 @@ use proc_macro::TokenStream;
 use tensorplay_capture::MarkerKind;
 use tensorplay_capture::Under;
 
+mod chain;
 mod expand;
 mod marker;
 mod model;
@@ -58,6 +59,12 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 #[proc_macro_attribute]
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     model::model(attr.into(), item.into()).into()
+}
+
+#[doc(hidden)]
+#[proc_macro]
+pub fn __step(input: TokenStream) -> TokenStream {
+    chain::step(input.into()).into()
 }
 
 /// `explain!(path::f)`: everything that is known about a compiled function.

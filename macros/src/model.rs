@@ -1,11 +1,13 @@
 //! The expansion of `#[model] mod m { .. }`: its compiled functions, each in its place, and one accessor a struct.
 
+use crate::chain;
 use crate::expand::{self, private};
+use crate::twin;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{Attribute, ImplItem, Item, ItemFn, ItemMod, ItemStruct, Meta, Path};
+use syn::{Attribute, ImplItem, Item, ItemFn, ItemMod, ItemStruct, Meta, Path, Visibility};
 use tensorplay_capture::{Diagnostic, Env, Model, Under, code};
 
 /// Expands the attribute.
@@ -40,13 +42,23 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     let Some((_, items)) = &mut module.content else {
         return item;
     };
-    let env = Env::of(Model::of(items));
+    let env = Env::of(Model::of(items), chain::items_of(items));
     let p = private(krate.as_ref());
-    let mut out = Vec::with_capacity(items.len());
+    let env = Rc::new(env);
+    let closed = tensorplay_capture::foreign_types(&env).is_empty();
+    let mut out = Vec::with_capacity(items.len() + 1);
+    let mut used = Vec::new();
     for item in items.drain(..) {
         let made = match item {
-            Item::Fn(f) => function(&env, None, f),
-            Item::Struct(s) => structure(&env, s, &p),
+            Item::Fn(f) => function(&env, None, f, &mut used),
+            Item::Struct(s) => {
+                let exported = match &s.vis {
+                    Visibility::Public(_) if closed => type_twin(&env, &s),
+                    _ => TokenStream::new(),
+                };
+                let s = structure(&env, s, &p);
+                quote!(#s #exported)
+            }
             Item::Impl(mut i) if i.trait_.is_none() => {
                 let name = tensorplay_capture::self_name(&i.self_ty);
                 i.items = i
@@ -56,7 +68,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
                         ImplItem::Fn(f) => {
                             let tokens = f.into_token_stream();
                             match syn::parse2::<ItemFn>(tokens.clone()) {
-                                Ok(f) => ImplItem::Verbatim(function(&env, name.as_deref(), f)),
+                                Ok(f) => ImplItem::Verbatim(function(&env, name.as_deref(), f, &mut used)),
                                 Err(_) => ImplItem::Verbatim(tokens),
                             }
                         }
@@ -68,6 +80,12 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
             other => other.into_token_stream(),
         };
         out.push(Item::Verbatim(made));
+    }
+    if !used.is_empty() {
+        // the attributes are gone, their imports are not
+        out.push(Item::Verbatim(
+            quote!(#(#[allow(unused_imports)] use #used as _;)*),
+        ));
     }
     *items = out;
     module.into_token_stream()
@@ -90,7 +108,7 @@ fn crate_path(attr: TokenStream) -> Result<Option<Path>, Diagnostic> {
 }
 
 /// A function of the module; one with an attribute of ours is captured with the module.
-fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn) -> TokenStream {
+fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn, used: &mut Vec<Path>) -> TokenStream {
     let under = |a: &Attribute| {
         let last = a.path().segments.last()?;
         [Under::Compile, Under::Region]
@@ -104,12 +122,33 @@ fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn) -> TokenStream {
     let Some(under) = under(&attribute) else {
         return f.into_token_stream();
     };
+    if !used.contains(attribute.path()) {
+        used.push(attribute.path().clone());
+    }
     let arguments = match attribute.meta {
         Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
     };
     let env = Rc::new(env.within(receiver));
     expand::compile_in(&env, under, arguments, f.into_token_stream())
+}
+
+/// The macro of a struct's own name, by which models elsewhere look it up.
+fn type_twin(env: &Rc<Env>, s: &ItemStruct) -> TokenStream {
+    let name = &s.ident;
+    let exported = match tensorplay_capture::export_type(env, &name.to_string()) {
+        Some(e)
+            if env
+                .model
+                .as_ref()
+                .is_some_and(|m| m.structs.contains_key(&name.to_string())) =>
+        {
+            e
+        }
+        _ => return TokenStream::new(),
+    };
+    let unique = format_ident!("__tp_t_{}", twin::unique(name));
+    twin::declare_as(&unique, name, &s.vis, &chain::export_arm(&exported))
 }
 
 /// A struct, and how it is flattened.

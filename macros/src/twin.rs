@@ -57,8 +57,8 @@ pub fn is_standard(name: &Ident) -> bool {
     STANDARD.contains(&name.to_string().as_str())
 }
 
-/// The items beside a compiled free function with `arity` parameters.
-pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
+/// The items beside a compiled free function with `arity` parameters; `export` is how it answers a look-up.
+pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream, export: &TokenStream) -> TokenStream {
     let name = &item.sig.ident;
     if is_standard(name) {
         return warning(name, "`explain!` and `graph!` cannot reach this function");
@@ -69,6 +69,8 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
     let arms = quote! {
         (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
         (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
+        (@function $($p:tt)*) => { #p::probe(|| { let _ = $($p)*(#dummies); }) };
+        #export
     };
     declare(name, item, &arms)
 }
@@ -76,7 +78,18 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream) -> TokenStream {
 /// A macro `name` with these arms, seen where `item` is.
 pub fn declare(name: &Ident, item: &ItemFn, arms: &TokenStream) -> TokenStream {
     let unique = format_ident!("__tp_x_{}_{:016x}", name, hash(&item.sig.ident));
-    let public = matches!(item.vis, Visibility::Public(_));
+    declare_as(&unique, name, &item.vis, arms)
+}
+
+/// What tells a function's name apart from all others of its crate.
+pub fn unique(name: &Ident) -> String {
+    format!("{name}_{:016x}", hash(name))
+}
+
+/// A macro whose own name is `unique`, under `name`.
+pub fn declare_as(unique: &Ident, name: &Ident, vis: &Visibility, arms: &TokenStream) -> TokenStream {
+    let alias = (unique != name).then(|| quote!(as #name));
+    let public = matches!(vis, Visibility::Public(_));
     let (export, vis) = if public {
         (quote!(#[macro_export]), quote!(pub))
     } else {
@@ -91,7 +104,7 @@ pub fn declare(name: &Ident, item: &ItemFn, arms: &TokenStream) -> TokenStream {
         }
         #[doc(hidden)]
         #[allow(unused_imports)]
-        #vis use #unique as #name;
+        #vis use #unique #alias;
     }
 }
 

@@ -10,6 +10,12 @@ pub use crate::strip;
 pub use crate::structure::{Arguments, Fields};
 pub use crate::{Device, Error, Tensor};
 
+/// Stands for the record of a function whose look-up failed, which is an error already.
+pub mod fallback {
+    /// No function.
+    pub static __TP_FUNCTION: crate::dispatch::Function = crate::dispatch::Function::new("", "", 0, &[], &[]);
+}
+
 /// The error of a dispatched call, as a panic at the caller's line.
 #[track_caller]
 #[cold]

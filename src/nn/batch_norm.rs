@@ -2,6 +2,7 @@
 
 pub use layer::{BatchNorm1d, BatchNorm2d};
 
+#[crate::model(crate = crate)]
 mod layer {
     use crate::nn::state::State;
     use crate::nn::{VarBuilder, init};

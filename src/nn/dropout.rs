@@ -2,6 +2,7 @@
 
 pub use layer::Dropout;
 
+#[crate::model(crate = crate)]
 mod layer {
     use crate::nn::check;
     use crate::nn::state::State;

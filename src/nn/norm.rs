@@ -2,6 +2,7 @@
 
 pub use layer::{GroupNorm, LayerNorm, RmsNorm};
 
+#[crate::model(crate = crate)]
 mod layer {
     use crate::nn::state::State;
     use crate::nn::{VarBuilder, check, init};

@@ -13,7 +13,7 @@ mod ty;
 mod uses;
 
 pub use ty::{Ty, key};
-pub(crate) use uses::{called_paths, foreign};
+pub(crate) use uses::{called, foreign};
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -2,7 +2,7 @@
 
 use crate::parameter::{host_type, last_segment};
 use quote::ToTokens;
-use syn::{Expr, GenericArgument, Lit, Path, PathArguments, Type};
+use syn::{GenericArgument, Path, PathArguments, Type};
 use tensorplay_graph::HostType;
 use tensorplay_graph::op::options::{Form, Initial, OptionsRow};
 
@@ -118,15 +118,4 @@ fn is_fixed(row: &OptionsRow) -> bool {
 /// The text by which a foreign type is known.
 pub fn key(path: &Path) -> String {
     path.to_token_stream().to_string()
-}
-
-/// The length of an array type, if it is a literal.
-pub fn array_length(e: &Expr) -> Option<usize> {
-    match e {
-        Expr::Lit(l) => match &l.lit {
-            Lit::Int(i) => i.base10_parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    }
 }

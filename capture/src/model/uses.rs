@@ -1,9 +1,8 @@
 //! What a captured function may need from elsewhere, by its tokens.
 
 use super::{Model, ModelFn, Ty, key};
-use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Block, Expr, ExprCall, ExprMethodCall, Member, Path};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Member, Path};
 
 /// The types from elsewhere that are read by functions of a module: a field of the type has a method called, is matched
 /// or is looped over. In the order of their paths' texts, each once.
@@ -109,31 +108,91 @@ impl<'ast> Visit<'ast> for Members {
     }
 }
 
-/// The paths that a body calls as functions and that may be captured functions: their last segment begins in lower case,
-/// and the one before it, if there is one, too.
-pub(crate) fn called_paths(block: &Block) -> Vec<Path> {
-    struct Calls(Vec<Path>);
-    impl<'ast> Visit<'ast> for Calls {
-        fn visit_expr_call(&mut self, c: &'ast ExprCall) {
-            if let Expr::Path(p) = &*c.func
-                && p.qself.is_none()
-                && may_be_captured(&p.path)
-            {
+/// The paths that a function calls and that may be captured functions from elsewhere: their last segment begins in lower
+/// case, and the one before it, if there is one, too. Without `fullgraph`, only those of `inline` are.
+pub(crate) fn called(model: Option<&Model>, f: &ItemFn, fullgraph: bool, inline: &[Path]) -> Vec<Path> {
+    let mut calls = Calls::default();
+    let mut next = 0;
+    let mut bodies: Vec<&Block> = vec![&f.block];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(body) = bodies.get(next) {
+        next += 1;
+        let mut own = Calls::default();
+        own.visit_block(body);
+        if let Some(model) = model {
+            for name in &own.names {
+                if seen.contains(name) {
+                    continue;
+                }
+                seen.push(name.clone());
+                let methods = model.methods.iter().filter(|((_, n), _)| n == name);
+                let walked = methods.map(|(_, f)| f).chain(model.functions.get(name));
+                let walked = walked.filter(|f| f.attribute("nested_compile_region").is_none());
+                bodies.extend(walked.map(|f| &f.block));
+            }
+        }
+        let local = |p: &Path| {
+            p.get_ident().is_some_and(|i| {
+                let name = i.to_string();
+                own.locals.contains(&name) || model.is_some_and(|m| m.functions.contains_key(&name))
+            })
+        };
+        for path in own.paths.iter().filter(|p| !local(p)) {
+            calls.add(path.clone());
+        }
+    }
+    let listed = |p: &Path| inline.iter().any(|q| key(q) == key(p));
+    calls.paths.retain(|p| fullgraph || listed(p));
+    calls.paths
+}
+
+/// What is called in a body.
+#[derive(Default)]
+struct Calls {
+    paths: Vec<Path>,
+    /// The names of functions and methods.
+    names: Vec<String>,
+    /// Names that the body binds itself.
+    locals: Vec<String>,
+}
+
+impl Calls {
+    fn add(&mut self, path: Path) {
+        if !self.paths.iter().any(|q| key(q) == key(&path)) {
+            self.paths.push(path);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Calls {
+    fn visit_expr_call(&mut self, c: &'ast ExprCall) {
+        if let Expr::Path(p) = &*c.func
+            && p.qself.is_none()
+        {
+            if let Some(last) = p.path.segments.last() {
+                self.names.push(last.ident.to_string());
+            }
+            if may_be_captured(&p.path) {
                 let mut path = p.path.clone();
                 path.segments
                     .iter_mut()
                     .for_each(|s| s.arguments = Default::default());
-                let text = path.to_token_stream().to_string();
-                if !self.0.iter().any(|q| q.to_token_stream().to_string() == text) {
-                    self.0.push(path);
-                }
+                self.add(path);
             }
-            visit::visit_expr_call(self, c);
         }
+        visit::visit_expr_call(self, c);
     }
-    let mut calls = Calls(Vec::new());
-    calls.visit_block(block);
-    calls.0
+    fn visit_expr_method_call(&mut self, m: &'ast ExprMethodCall) {
+        self.names.push(m.method.to_string());
+        visit::visit_expr_method_call(self, m);
+    }
+    fn visit_pat_ident(&mut self, i: &'ast syn::PatIdent) {
+        self.locals.push(i.ident.to_string());
+        visit::visit_pat_ident(self, i);
+    }
+    fn visit_item_fn(&mut self, f: &'ast ItemFn) {
+        self.locals.push(f.sig.ident.to_string());
+    }
 }
 
 fn may_be_captured(path: &Path) -> bool {
