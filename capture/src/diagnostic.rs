@@ -79,6 +79,8 @@ pub mod code {
         DATA_DEPENDENT = 60;
         /// too many paths, or too many steps of a loop
         PATHS = 61;
+        /// a use of a parameter whose type capture does not know
+        OPAQUE = 64;
         /// a function named like a macro of the standard library
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path

@@ -26,6 +26,7 @@ pub use captured::{Captured, Failure, compile};
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use location::{file, line};
 pub use marker::{Marked, Marker, MarkerKind, mark};
-pub use parameter::{Param, ParamKind, Read};
+pub use parameter::{Leaf, LeafKind, Param, ParamTree, Read};
 pub use returns::ReturnTree;
 pub use spec::{DimSpec, Spec};
+pub use tensorplay_graph::HostType;

@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::location::tokens;
 use quote::quote;
 use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
-use tensorplay_graph::{Expr, Host, HostType, Value};
+use tensorplay_graph::{Expr, Host, HostType};
 
 /// A loop takes no more steps at build time.
 const MOST_STEPS: usize = 1024;
@@ -89,7 +89,8 @@ impl Walk {
         match e {
             Syntax::Paren(p) => self.items(&p.expr),
             Syntax::Group(p) => self.items(&p.expr),
-            Syntax::Reference(r) => self.items(&r.expr),
+            Syntax::Reference(r) if r.mutability.is_some() => self.items(&r.expr),
+            Syntax::Reference(r) => self.loaded(&r.expr),
             Syntax::Range(r) => {
                 let (Some(lo), Some(hi)) = (&r.start, &r.end) else {
                     return self.endless(e);
@@ -114,7 +115,8 @@ impl Walk {
                 Some((first..end).map(|i| Kind::Host(item(i))).collect())
             }
             Syntax::MethodCall(m) if m.args.is_empty() => match m.method.to_string().as_str() {
-                "iter" | "into_iter" | "copied" | "cloned" => self.items(&m.receiver),
+                "iter_mut" | "into_iter" => self.items(&m.receiver),
+                "iter" | "copied" | "cloned" => self.loaded(&m.receiver),
                 "rev" => self.items(&m.receiver).map(|l| l.into_iter().rev().collect()),
                 "enumerate" => {
                     let items = self.items(&m.receiver)?.into_iter().enumerate();
@@ -147,15 +149,15 @@ impl Walk {
         }
     }
 
+    fn loaded(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
+        let items = self.items(e)?.into_iter();
+        Some(items.map(|k| self.load(k)).collect())
+    }
+
     fn listed(&mut self, e: &Syntax) -> Option<Vec<Kind>> {
         let at = tokens(e);
-        match self.expr(e) {
-            Kind::List(kinds) => Some(kinds),
-            Kind::Pieces(p) => {
-                let n = self.count(&p, &at)?;
-                let piece = |index| Kind::Tensor(Value { node: p.node, index });
-                Some((0..n).map(piece).collect())
-            }
+        match self.raw(e) {
+            list @ (Kind::List(_) | Kind::Pieces(_)) => self.elements(list, &at),
             Kind::Unknown => None,
             _ => self.endless(e),
         }

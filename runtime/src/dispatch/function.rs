@@ -3,6 +3,7 @@
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
+use super::outputs::Outputs;
 use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
@@ -52,22 +53,6 @@ host_arg! {
     DType => |v| Host::DType(v);
 }
 
-/// The results of a dispatched call, taken one by one.
-#[doc(hidden)]
-#[derive(Debug, Default)]
-pub struct Outputs(SmallVec<[Option<Tensor>; 2]>);
-
-impl Outputs {
-    /// Result `i`; each is taken once.
-    #[track_caller]
-    pub fn take(&mut self, i: usize) -> Tensor {
-        match self.0.get_mut(i).and_then(Option::take) {
-            Some(t) => t,
-            None => Error::msg(format!("a compiled function has no result {i}")).raise(),
-        }
-    }
-}
-
 /// A compiled function: its place in the source, its blob, its strips, its table.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -80,6 +65,8 @@ pub struct Function {
     /// How the functions that it calls are reached.
     callees: &'static [fn() -> &'static Function],
     reuse_limit: Option<usize>,
+    /// For each path, how many results there are where the return type does not say.
+    codes: &'static [&'static [u32]],
     state: OnceLock<std::result::Result<State, String>>,
 }
 
@@ -221,6 +208,7 @@ impl Function {
             strips,
             callees: &[],
             reuse_limit: None,
+            codes: &[],
             state: OnceLock::new(),
         }
     }
@@ -236,6 +224,13 @@ impl Function {
     #[must_use]
     pub const fn region(mut self, max_reuse_entries: usize) -> Function {
         self.reuse_limit = Some(max_reuse_entries);
+        self
+    }
+
+    /// With how many results each path has, where the return type does not say.
+    #[must_use]
+    pub const fn with_codes(mut self, codes: &'static [&'static [u32]]) -> Function {
+        self.codes = codes;
         self
     }
 
@@ -294,7 +289,7 @@ impl Function {
     #[inline(never)]
     pub fn tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Tensor> {
         match self.results(tensors, scalars)? {
-            Ok(mut r) => r.pop(),
+            Ok((_, mut r)) => r.pop(),
             Err(e) => e.raise(),
         }
     }
@@ -303,7 +298,7 @@ impl Function {
     #[inline(never)]
     pub fn try_tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Tensor>> {
         match self.results(tensors, scalars)? {
-            Ok(mut r) => r.pop().map(Ok),
+            Ok((_, mut r)) => r.pop().map(Ok),
             Err(e) => Some(Err(e)),
         }
     }
@@ -311,16 +306,24 @@ impl Function {
     /// The same for any other results.
     #[inline(never)]
     pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
-        let results = self.results(tensors, scalars)?;
-        Some(results.map(|r| Outputs(r.into_iter().map(Some).collect())))
+        let (path, results) = match self.results(tensors, scalars)? {
+            Ok(done) => done,
+            Err(e) => return Some(Err(e)),
+        };
+        let codes = self.codes.get(path).copied().unwrap_or_default();
+        let writes = match mode::current() {
+            Mode::Probe => &[],
+            _ => self.state().map_or(&[][..], |s| &s.paths[path].module.writes),
+        };
+        Some(Ok(Outputs::new(results, codes, writes)))
     }
 
     #[inline]
-    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Results>> {
+    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<(usize, Results)>> {
         match mode::current() {
             Mode::Run => Some(self.run(tensors, scalars)),
             Mode::Disabled => None,
-            Mode::Probe => Some(Ok(self.fabricate())),
+            Mode::Probe => Some(Ok((0, self.fabricate()))),
         }
     }
 
@@ -331,7 +334,8 @@ impl Function {
         (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
-    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Results> {
+    /// The path that a call takes, and its results: what it returns, then what it leaves in `&mut` parameters.
+    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<(usize, Results)> {
         let state = self.state()?;
         let scalars: SmallVec<[Host; 4]> = scalars.iter().map(|a| a.0).collect();
         let bound = match state.find(tensors, &scalars) {
@@ -353,7 +357,8 @@ impl Function {
         } else {
             run_updating(module, &bound.plan, tensors, &scalars)
         };
-        results.inspect_err(|_| state.errors.add(1))
+        let results = results.inspect_err(|_| state.errors.add(1))?;
+        Ok((bound.path, results))
     }
 
     /// The guard check and plan look-up of a call, without running it.
@@ -453,7 +458,7 @@ impl Function {
     }
 }
 
-/// Runs a plan whose last results are new values of variables, and publishes them if all of it succeeds.
+/// Runs a plan some of whose results are new values of variables, and publishes these if all of it succeeds.
 #[cold]
 pub(crate) fn run_updating(
     module: &GraphModule,
@@ -473,7 +478,7 @@ pub(crate) fn run_updating(
     for (&i, new) in module.updates.iter().zip(&results[returned..]) {
         tensors[i as usize].try_assign(new)?;
     }
-    results.truncate(returned);
+    results.drain(returned..returned + module.updates.len());
     Ok(results)
 }
 

@@ -109,6 +109,8 @@ pub(super) fn splice(
         s.module.updates.push(input);
         s.module.graph.outputs.push(value);
     }
+    s.module.writes.clone_from(&source.writes);
+    s.module.graph.outputs.extend(&outputs[returned..]);
     s.module.graph.inputs = s.inputs.clone();
     let (mut units, mut kernels, mut strips) = (Vec::new(), Vec::new(), Vec::new());
     for p in placed {
@@ -234,7 +236,7 @@ impl Splicer {
                 }
             }
         }
-        outputs.truncate(returned);
+        outputs.drain(returned..returned + f.blob.module.updates.len());
         Ok((outputs, placed))
     }
 
@@ -286,14 +288,22 @@ impl Splicer {
         let hosts: SmallVec<[Expr; 4]> = link.hosts.iter().map(number).collect();
         let trees: SmallVec<[&Tree; 2]> = link.aggregates.iter().filter_map(tree).collect();
         match (&link.callee, f.chosen.calls.get(&link.site)) {
-            (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => self.path(&Frame {
-                callable: *callable,
-                blob: callable.paths().get(chosen.path).ok_or_else(|| lost(f))?,
-                chosen,
-                tensors,
-                hosts,
-                trees,
-            }),
+            (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => {
+                let blob = callable.paths().get(chosen.path).ok_or_else(|| lost(f))?;
+                if !blob.module.writes.is_empty() {
+                    let message = format!("`{}` assigns a `&mut` parameter", callable.name());
+                    return Err(Error::value("call", message)
+                        .with_help("return the new value, and assign it where the function is called"));
+                }
+                self.path(&Frame {
+                    callable: *callable,
+                    blob,
+                    chosen,
+                    tensors,
+                    hosts,
+                    trees,
+                })
+            }
             (Callee::Body { over, regions }, Some(Calls::Body(steps))) => {
                 let elements = match tree(over) {
                     Some(Tree::List(_, items)) => Some(items),
