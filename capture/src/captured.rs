@@ -6,22 +6,22 @@ use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
 use crate::model::{ModelFn, Ty, called, foreign};
-use crate::parameter::{Param, ParamKind};
+use crate::parameter::{LeafKind, Param, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
 use crate::region::RegionOptions;
 use crate::returns::{ReturnTree, Returns};
-use crate::spec::Spec;
+use crate::spec::{self, Spec};
 use crate::walk::Walk;
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::{
     Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, PatType, Receiver, ReceiverKind, ReturnType,
-    Safety, Signature, parse_quote,
+    Safety, Signature,
 };
-use tensorplay_graph::{DType, GraphModule};
+use tensorplay_graph::GraphModule;
 
 /// A captured function.
 #[derive(Debug)]
@@ -36,6 +36,9 @@ pub struct Captured {
     pub reads: Vec<Read>,
     /// The tensors that it returns, numbered from left to right.
     pub returns: ReturnTree,
+    /// For each path, how many there are where the return type does not say, in the order in which the result is
+    /// made: for an `Option` 1 or 0, for a `Vec` its length.
+    pub codes: Vec<Vec<u32>>,
     /// Whether it returns a `Result`.
     pub fallible: bool,
     /// Whether it belongs to an `impl`: it has a receiver, or says `Self`.
@@ -198,6 +201,7 @@ fn captured(
                 reads,
                 callees,
                 returns,
+                codes,
                 spans,
             } = c;
             let method = is_method(&function);
@@ -210,6 +214,7 @@ fn captured(
                 params,
                 reads,
                 returns: returns.tree,
+                codes,
                 fallible: returns.fallible,
                 method,
                 receiver,
@@ -243,6 +248,7 @@ struct Parts {
     reads: Vec<Read>,
     callees: Vec<CalleeRef>,
     returns: Returns,
+    codes: Vec<Vec<u32>>,
     spans: Vec<Vec<TokenStream>>,
 }
 
@@ -266,6 +272,7 @@ impl Captured {
             name: self.item.sig.ident.to_string(),
             params: self.params.iter().map(export_param).collect(),
             returns: self.returns.clone(),
+            codes: self.codes.clone(),
             fallible: self.fallible,
             region: self.region.is_some(),
             consts: self.reads.len(),
@@ -275,9 +282,13 @@ impl Captured {
 }
 
 fn export_param(p: &Param) -> ExportParam {
-    match p.kind {
-        ParamKind::Tensor { .. } => ExportParam::Tensor,
-        ParamKind::Host(t) => ExportParam::Host(t),
+    let kinds: Vec<LeafKind> = p.leaves().iter().map(|l| l.kind).collect();
+    let lent = p.leaves().iter().any(|l| l.place.is_some());
+    match kinds.as_slice() {
+        [LeafKind::Tensor] if !lent => ExportParam::Tensor,
+        [LeafKind::Host(t)] => ExportParam::Host(*t),
+        [LeafKind::Present, LeafKind::Tensor] => ExportParam::OptTensor,
+        _ => ExportParam::Other,
     }
 }
 
@@ -301,6 +312,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
         name: f.sig.ident.to_string(),
         params: parts.params.iter().map(export_param).collect(),
         returns: parts.returns.tree,
+        codes: parts.codes,
         fallible: parts.returns.fallible,
         region: f.attribute(Under::Region.name()).is_some(),
         consts: parts.reads.len(),
@@ -331,7 +343,7 @@ enum Bound<'a> {
     Receiver,
     /// A parameter whose type was reported.
     Unknown(&'a Pat),
-    Param(Param, &'a PatType, Option<Spec>),
+    Param(Param, &'a PatType, Vec<Spec>),
 }
 
 /// An item under an attribute that goes on functions.
@@ -424,20 +436,6 @@ fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
     out
 }
 
-/// Gives a parameter `_` a name, by which dispatch reads it.
-fn name_wildcards(sig: &mut Signature) {
-    for (i, input) in sig.inputs.iter_mut().enumerate() {
-        if let FnArg::Typed(t) = input
-            && let Pat::Wild(w) = &*t.pat
-            && w.attrs.is_empty()
-        {
-            let at = Span::mixed_site().located_at(w.underscore_token.span);
-            let ident = format_ident!("__tp_unnamed_{i}", span = at);
-            *t.pat = parse_quote!(#ident);
-        }
-    }
-}
-
 /// A receiver, or the word `Self`, shows that the function stands in an `impl`.
 pub(crate) fn is_method(f: &ItemFn) -> bool {
     fn says_self(tokens: TokenStream) -> bool {
@@ -489,9 +487,9 @@ fn check_kind(f: &ItemFn, errors: &Diagnostics) {
     }
     for p in &sig.generics.params {
         let (what, help) = match p {
-            GenericParam::Lifetime(_) => continue,
+            // a const parameter is a number that is read when the call starts
+            GenericParam::Lifetime(_) | GenericParam::Const(_) => continue,
             GenericParam::Type(_) => ("a type parameter", "write the types out"),
-            GenericParam::Const(_) => ("a const parameter", "take it as a parameter, as in `n: usize`"),
         };
         errors.push(Diagnostic::new(code::GENERICS, p, format!("{what} cannot be captured yet")).help(help));
     }
@@ -529,7 +527,7 @@ fn capture(
             .type_params()
             .any(|p| mentions(tokens.clone(), &p.ident))
     };
-    let returns = match Returns::parse(&sig.output, sig) {
+    let returns = match Returns::parse(&sig.output) {
         Ok(r) => Some(r),
         Err(d) => {
             if !matches!(&sig.output, ReturnType::Type(_, ty) if generic(ty)) {
@@ -550,11 +548,11 @@ fn capture(
             }
             FnArg::Typed(t) => t,
         };
-        let named = name_of(typed).and_then(|n| options.specs.iter().position(|s| s.name == n));
-        if let Some(i) = named {
-            used[i] = true;
+        let names = names(input);
+        for (i, spec) in options.specs.iter().enumerate() {
+            used[i] |= names.iter().any(|n| spec.name == n);
         }
-        let param = match Param::parse(typed) {
+        let params = match Param::parse(typed) {
             Ok(p) => p,
             Err(d) => {
                 if !generic(&typed.ty) {
@@ -564,55 +562,53 @@ fn capture(
                 continue;
             }
         };
-        let from_list = named.map(|i| &options.specs[i]);
-        let spec = match (&own, from_list) {
-            (Some(_), Some(named)) => {
-                errors.push(
-                    Diagnostic::new(
-                        code::DUPLICATE_ARGUMENT,
-                        named.tokens(),
-                        format!("`{}` has two specs", param.name),
-                    )
-                    .help("keep the one beside the parameter"),
-                );
-                own
+        // a type that names a type parameter is reported there
+        if generic(&typed.ty) {
+            bound.push(Bound::Unknown(&typed.pat));
+            continue;
+        }
+        let mut own = own;
+        if let (Some(spec), true) = (&own, params.len() != 1) {
+            let message = "a spec beside a pattern does not say which name it is for";
+            errors.push(
+                Diagnostic::new(code::SPEC_NAME, &spec.tokens, message)
+                    .help("write the specs in the attribute, as in spec(a = f32[2], b = f32[2])"),
+            );
+            own = None;
+        }
+        for param in params {
+            let named = options.specs.iter().find(|s| s.name == param.name);
+            let specs = spec::of_param(&param, own.take(), named, errors);
+            for spec in &specs {
+                spec::check_dtype(spec, options.dtypes.as_deref(), errors);
             }
-            (Some(_), None) => own,
-            (None, Some(named)) => named.specs.first().cloned(),
-            (None, None) => None,
-        };
-        if let (Some(spec), ParamKind::Host(_)) = (&spec, param.kind) {
-            let message = format!("`{}` is not a tensor", param.name);
-            errors.push(Diagnostic::new(code::SPEC_NAME, &spec.tokens, message).help("remove the spec"));
+            bound.push(Bound::Param(param, typed, specs));
         }
-        if let Some(spec) = &spec {
-            check_dtype(spec, options.dtypes.as_deref(), errors);
-        }
-        bound.push(Bound::Param(param, typed, spec));
     }
     let mut return_specs = Vec::new();
     for (i, named) in options.specs.iter().enumerate() {
         if named.name == "return" {
             return_specs = named.specs.clone();
             for spec in &return_specs {
-                check_dtype(spec, options.dtypes.as_deref(), errors);
+                spec::check_dtype(spec, options.dtypes.as_deref(), errors);
             }
             if let Some(r) = &returns
-                && r.tree.len() != return_specs.len()
+                && r.tree.len() != Some(return_specs.len())
             {
-                let (n, m) = (return_specs.len(), r.tree.len());
-                errors.push(
-                    Diagnostic::new(
-                        code::SPEC_NAME,
-                        named.tokens(),
-                        format!("{n} specs for {m} returned tensors"),
-                    )
-                    .help("write one spec a tensor, as in return = (f32[B, 10], i64[B])"),
-                );
+                let n = return_specs.len();
+                let message = match r.tree.len() {
+                    Some(m) => format!("{n} specs for {m} returned tensors"),
+                    None => "paths may return different numbers of tensors, which have no specs yet".into(),
+                };
+                let help = match r.tree.len() {
+                    Some(_) => "write one spec a tensor, as in return = (f32[B, 10], i64[B])",
+                    None => "remove the specs of `return`",
+                };
+                errors.push(Diagnostic::new(code::SPEC_NAME, named.tokens(), message).help(help));
                 return_specs.clear();
             }
         } else if !used[i] {
-            let names: Vec<String> = sig.inputs.iter().filter_map(arg_name).collect();
+            let names: Vec<String> = sig.inputs.iter().flat_map(crate::parameter::names).collect();
             let d = Diagnostic::new(
                 code::SPEC_NAME,
                 &named.name,
@@ -640,6 +636,7 @@ fn capture(
             reads: Vec::new(),
             callees: Vec::new(),
             returns: returns?,
+            codes: Vec::new(),
             spans: Vec::new(),
         });
     }
@@ -652,7 +649,7 @@ fn capture(
             match b {
                 Bound::Receiver => walk.bind_self(),
                 Bound::Unknown(pat) => walk.unknown_pattern(pat),
-                Bound::Param(param, written, spec) => walk.bind_param(param, written, spec.as_ref()),
+                Bound::Param(param, written, specs) => walk.bind_param(param, written, specs),
             }
         }
         walk.bind_reads();
@@ -664,30 +661,9 @@ fn capture(
         reads: traced.reads.written(),
         callees: traced.reads.callees,
         returns: returns?,
+        codes: traced.codes,
         spans: traced.spans,
     })
-}
-
-fn check_dtype(spec: &Spec, dtypes: Option<&[DType]>, errors: &Diagnostics) {
-    if let (Some(d), Some(list)) = (spec.dtype, dtypes)
-        && d.is_float()
-        && !list.contains(&d)
-    {
-        let shown: Vec<String> = list.iter().map(DType::to_string).collect();
-        errors.push(
-            Diagnostic::new(
-                code::SPEC_DTYPE,
-                &spec.tokens,
-                format!(
-                    "this spec says {d}, and dtypes({}) does not have it",
-                    shown.join(", ")
-                ),
-            )
-            .help(format!(
-                "add {d} to dtypes(..), or leave the spec's dtype open as in float[..]"
-            )),
-        );
-    }
 }
 
 fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
@@ -697,18 +673,4 @@ fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
         TokenTree::Group(g) => mentions(g.stream(), name),
         _ => false,
     })
-}
-
-fn name_of(t: &syn::PatType) -> Option<String> {
-    match &*t.pat {
-        syn::Pat::Ident(i) => Some(i.ident.to_string()),
-        _ => None,
-    }
-}
-
-fn arg_name(a: &FnArg) -> Option<String> {
-    match a {
-        FnArg::Typed(t) => name_of(t),
-        FnArg::Receiver(_) => None,
-    }
 }

@@ -81,6 +81,8 @@ pub mod code {
         PATHS = 61;
         /// `#[model]` on something that is not an inline module
         NOT_A_MODULE = 62;
+        /// a use of a parameter whose type capture does not know
+        OPAQUE = 64;
         /// a function named like a macro of the standard library
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path

@@ -28,6 +28,8 @@ pub enum ExportParam {
     Host(HostType),
     /// A tensor that may be absent: a tensor, and a flag among the numbers.
     OptTensor,
+    /// Another structure, which callers cannot pass yet.
+    Other,
 }
 
 /// A captured function.
@@ -39,6 +41,8 @@ pub struct FnExport {
     pub params: Vec<ExportParam>,
     /// What it returns.
     pub returns: ReturnTree,
+    /// For each path, how many results there are where the return type does not say.
+    pub codes: Vec<Vec<u32>>,
     /// Whether it returns a `Result`.
     pub fallible: bool,
     /// Whether callers keep it as one unit.

@@ -14,7 +14,7 @@ pub enum Kind {
     Host(Expr),
     /// `x.shape()`.
     Shape(Value),
-    /// A tuple, an array or a slice; `()` is the empty one.
+    /// A tuple, an array, a slice or a `Vec`; `()` is the empty one.
     List(Vec<Kind>),
     /// The results of `chunk` and `split`.
     Pieces(Pieces),
@@ -26,6 +26,10 @@ pub enum Kind {
     Some(Box<Kind>),
     /// `None`.
     None,
+    /// A tensor that the caller lends for assignment, by number: what is there depends on when it is loaded.
+    Cell(usize),
+    /// A parameter that only host code can ask about: its expression when the call starts.
+    Opaque(TokenStream),
     /// A `Result`: a `try_` operation or `Ok(..)`.
     Try(Box<Kind>),
     /// A const or a field, read when the call starts.
@@ -78,7 +82,8 @@ impl Kind {
     /// For messages.
     pub fn describe(&self) -> &'static str {
         match self {
-            Kind::Tensor(_) => "a tensor",
+            Kind::Tensor(_) | Kind::Cell(_) => "a tensor",
+            Kind::Opaque(_) => "a value of another type",
             Kind::Host(_) => "a number",
             Kind::Shape(_) => "a shape",
             Kind::List(l) if l.is_empty() => "`()`",

@@ -27,6 +27,8 @@ pub(crate) struct Traced {
     /// The tokens behind each module's locations.
     pub spans: Vec<Vec<TokenStream>>,
     pub reads: Reads,
+    /// How many results each path has where the return type does not say.
+    pub codes: Vec<Vec<u32>>,
 }
 
 /// Walks every path of a function; `None` if something was reported.
@@ -40,6 +42,7 @@ pub(crate) fn trace(
         modules: Vec::new(),
         spans: Vec::new(),
         reads: Reads::default(),
+        codes: Vec::new(),
     };
     let (mut walks, mut complete) = (0, Vec::new());
     while let Some(decisions) = script {
@@ -59,6 +62,7 @@ pub(crate) fn trace(
             complete.push((walked.parameters, walked.looped));
             traced.modules.push(module);
             traced.spans.push(walked.spans);
+            traced.codes.push(walked.codes);
         }
     }
     if !errors.is_empty() || traced.modules.is_empty() {

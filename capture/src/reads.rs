@@ -1,6 +1,5 @@
 //! `Reads`: what a function reads besides its parameters, and what it calls, over all its paths.
 
-use crate::location::text;
 use proc_macro2::TokenStream;
 use tensorplay_graph::{FieldPath, GraphModule, HostType, Node, NodeKind, ScalarInput, TensorType};
 
@@ -40,13 +39,6 @@ impl Read {
         }
     }
 
-    fn name(&self) -> String {
-        match self {
-            Read::Tensor(tokens) | Read::Host(tokens) => text(tokens.clone()),
-            Read::PartTensor(part) | Read::PartHost(part) => part.name.clone(),
-        }
-    }
-
     fn is(&self, other: &Read) -> bool {
         match (self, other) {
             (Read::Tensor(a), Read::Tensor(b)) | (Read::Host(a), Read::Host(b)) => {
@@ -64,6 +56,8 @@ impl Read {
 #[derive(Clone, Debug)]
 pub(crate) struct KnownRead {
     pub read: Read,
+    /// As the graph calls it.
+    pub name: String,
     /// What its first use takes a number for.
     pub ty: HostType,
 }
@@ -125,7 +119,7 @@ impl Reads {
 
     /// Adds one read to a graph.
     pub fn add(read: &KnownRead, module: &mut GraphModule, location: u32) {
-        let name = read.read.name();
+        let name = read.name.clone();
         if !read.read.is_tensor() {
             let source = match &read.read {
                 Read::PartHost(part) => Some(part.path.clone()),

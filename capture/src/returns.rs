@@ -1,32 +1,44 @@
 //! `ReturnTree`: the tensors of a return type.
+//!
+//! How many tensors a function returns may differ from path to path: an `Option` is there or not, a `Vec` has a
+//! length. Each path has a list of codes that tell, one for each of these, in the order in which the result is made:
+//! 1 or 0, or the length.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::parameter::{alias, last_segment, note_of_alias};
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use serde::{Deserialize, Serialize};
-use syn::{GenericArgument, PathArguments, ReturnType, Type};
+use syn::{Expr, GenericArgument, Lit, PathArguments, PathSegment, ReturnType, Type};
 
 /// The tensors of a return type, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum ReturnTree {
     /// A tensor.
     Tensor,
-    /// A tuple of these.
+    /// A tuple of these; `()` is the empty one.
     Tuple(Vec<ReturnTree>),
+    /// An array of so many of these.
+    Array(Box<ReturnTree>, usize),
+    /// A `Vec` of these.
+    Vec(Box<ReturnTree>),
+    /// An `Option` of these.
+    Option(Box<ReturnTree>),
 }
 
 impl ReturnTree {
-    /// How many tensors it holds.
-    pub fn len(&self) -> usize {
+    /// How many tensors it holds, if all paths return as many.
+    pub fn len(&self) -> Option<usize> {
         match self {
-            ReturnTree::Tensor => 1,
+            ReturnTree::Tensor => Some(1),
             ReturnTree::Tuple(l) => l.iter().map(ReturnTree::len).sum(),
+            ReturnTree::Array(of, n) => of.len().map(|of| of * n),
+            ReturnTree::Vec(_) | ReturnTree::Option(_) => None,
         }
     }
 
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len() == Some(0)
     }
 
     /// For messages: `(Tensor, Tensor)`.
@@ -37,6 +49,9 @@ impl ReturnTree {
                 let inner: Vec<String> = l.iter().map(ReturnTree::describe).collect();
                 format!("({})", inner.join(", "))
             }
+            ReturnTree::Array(of, n) => format!("[{}; {n}]", of.describe()),
+            ReturnTree::Vec(of) => format!("Vec<{}>", of.describe()),
+            ReturnTree::Option(of) => format!("Option<{}>", of.describe()),
         }
     }
 }
@@ -52,41 +67,24 @@ pub struct Returns {
 
 impl Returns {
     /// Reads a return type.
-    pub fn parse(output: &ReturnType, signature: &syn::Signature) -> Result<Returns, Diagnostic> {
+    pub fn parse(output: &ReturnType) -> Result<Returns, Diagnostic> {
         let ReturnType::Type(_, ty) = output else {
-            let at = (&signature.fn_token, &signature.ident);
-            let at = quote_pair(at);
-            return Err(Diagnostic::new(
-                code::RETURN_TYPE,
-                at,
-                "a function that returns nothing cannot be captured yet",
-            )
-            .help("return a Tensor, a tuple of these, or a Result of these"));
-        };
-        if let Some((segment, _)) = last_segment(ty)
-            && segment.ident == "Result"
-        {
-            let PathArguments::AngleBracketed(args) = &segment.arguments else {
-                return Err(refuse(ty));
-            };
-            let Some(GenericArgument::Type(inner)) = args.args.first() else {
-                return Err(refuse(ty));
-            };
             return Ok(Returns {
-                tree: tree(inner)?,
-                fallible: true,
+                tree: ReturnTree::Tuple(Vec::new()),
+                fallible: false,
             });
-        }
+        };
+        let (ty, fallible) = match last_segment(ty) {
+            Some((segment, _)) if segment.ident == "Result" => {
+                (argument(segment).ok_or_else(|| refuse(ty))?, true)
+            }
+            _ => (&**ty, false),
+        };
         Ok(Returns {
             tree: tree(ty)?,
-            fallible: false,
+            fallible,
         })
     }
-}
-
-fn quote_pair(at: (impl ToTokens, impl ToTokens)) -> proc_macro2::TokenStream {
-    let (a, b) = at;
-    quote!(#a #b)
 }
 
 fn refuse(ty: &Type) -> Diagnostic {
@@ -100,18 +98,46 @@ fn refuse(ty: &Type) -> Diagnostic {
         Some(name) => d.note(note_of_alias(&name)),
         None => d,
     };
-    d.help("return a Tensor, a tuple of these, or a Result of these")
+    d.help("return Tensor, (), a tuple, an array, a Vec or an Option of these, or a Result of any")
+}
+
+/// The first type in the angle brackets of a segment.
+fn argument(segment: &PathSegment) -> Option<&Type> {
+    match &segment.arguments {
+        PathArguments::AngleBracketed(args) => match args.args.first()? {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn tree(ty: &Type) -> Result<ReturnTree, Diagnostic> {
     match ty {
         Type::Paren(t) => tree(&t.elem),
         Type::Group(t) => tree(&t.elem),
-        Type::Tuple(t) if !t.elems.is_empty() => Ok(ReturnTree::Tuple(
+        Type::Tuple(t) => Ok(ReturnTree::Tuple(
             t.elems.iter().map(tree).collect::<Result<_, _>>()?,
         )),
+        Type::Array(a) => match &a.len {
+            Expr::Lit(l) => match &l.lit {
+                Lit::Int(n) => {
+                    let n = n.base10_parse().map_err(|_| refuse(ty))?;
+                    Ok(ReturnTree::Array(Box::new(tree(&a.elem)?), n))
+                }
+                _ => Err(refuse(ty)),
+            },
+            _ => Err(refuse(ty)),
+        },
         Type::Path(_) => match last_segment(ty) {
             Some((s, _)) if s.ident == "Tensor" && s.arguments.is_none() => Ok(ReturnTree::Tensor),
+            Some((s, _)) if s.ident == "Vec" || s.ident == "Option" => {
+                let of = Box::new(tree(argument(s).ok_or_else(|| refuse(ty))?)?);
+                Ok(match s.ident == "Vec" {
+                    true => ReturnTree::Vec(of),
+                    false => ReturnTree::Option(of),
+                })
+            }
             _ => Err(refuse(ty)),
         },
         _ => Err(refuse(ty)),

@@ -56,6 +56,12 @@ impl Scope {
         self.closures.pop().is_some_and(|c| c.assigns)
     }
 
+    /// Records an assignment to a place outside of every closure; whether it stands in one.
+    pub fn assigns_outside(&mut self) -> bool {
+        self.closures.iter_mut().for_each(|c| c.assigns = true);
+        !self.closures.is_empty()
+    }
+
     /// Changes the local of that name, if there is one.
     pub fn assign(&mut self, name: &str, kind: Kind) -> bool {
         let Some(at) = self.locals.iter().rposition(|(n, _)| n == name) else {

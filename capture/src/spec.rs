@@ -3,7 +3,9 @@
 //! Grammar: `dtype [ dims ]`; dtype is a name, or open as `float` or `_`; dims are `..` (any rank) or a list of
 //! integers, names (equal names are equal sizes), `_` and ranges `lo..=hi`.
 
-use crate::diagnostic::{Diagnostic, code};
+use crate::attribute::NamedSpec;
+use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::parameter::Param;
 use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
@@ -175,4 +177,67 @@ fn size(s: ParseStream<'_>) -> syn::Result<usize> {
     lit.base10_parse::<u32>()
         .map(|n| n as usize)
         .map_err(|_| syn::Error::new(lit.span(), "a size is an integer from 0 on, below 2^32"))
+}
+
+/// The specs of a parameter: one beside it, or those in the attribute.
+pub(crate) fn of_param(
+    param: &Param,
+    own: Option<Spec>,
+    named: Option<&NamedSpec>,
+    errors: &Diagnostics,
+) -> Vec<Spec> {
+    let specs = match (own, named) {
+        (Some(own), named) => {
+            if let Some(named) = named {
+                errors.push(
+                    Diagnostic::new(
+                        code::DUPLICATE_ARGUMENT,
+                        named.tokens(),
+                        format!("`{}` has two specs", param.name),
+                    )
+                    .help("keep the one beside the parameter"),
+                );
+            }
+            vec![own]
+        }
+        (None, Some(named)) => named.specs.clone(),
+        (None, None) => return Vec::new(),
+    };
+    let (n, m) = (specs.len(), param.tree.tensors());
+    let tokens = || specs.first().map(|s| s.tokens.clone()).unwrap_or_default();
+    if m == 0 {
+        let message = format!("`{}` is not a tensor", param.name);
+        errors.push(Diagnostic::new(code::SPEC_NAME, tokens(), message).help("remove the spec"));
+    } else if n != m && n > 0 {
+        let s = |n| if n == 1 { "" } else { "s" };
+        let message = format!("{n} spec{} for {m} tensor{} of `{}`", s(n), s(m), param.name);
+        errors.push(Diagnostic::new(code::SPEC_NAME, tokens(), message).help(format!(
+            "write one spec a tensor, as in {} = (f32[B, 10], i64[B])",
+            param.name
+        )));
+    }
+    specs
+}
+
+/// A spec that says a float dtype which the attribute leaves out is an error.
+pub(crate) fn check_dtype(spec: &Spec, dtypes: Option<&[DType]>, errors: &Diagnostics) {
+    if let (Some(d), Some(list)) = (spec.dtype, dtypes)
+        && d.is_float()
+        && !list.contains(&d)
+    {
+        let shown: Vec<String> = list.iter().map(DType::to_string).collect();
+        errors.push(
+            Diagnostic::new(
+                code::SPEC_DTYPE,
+                &spec.tokens,
+                format!(
+                    "this spec says {d}, and dtypes({}) does not have it",
+                    shown.join(", ")
+                ),
+            )
+            .help(format!(
+                "add {d} to dtypes(..), or leave the spec's dtype open as in float[..]"
+            )),
+        );
+    }
 }

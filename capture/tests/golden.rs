@@ -66,7 +66,20 @@ fn graph(c: &Captured) -> String {
         if c.fallible { "Result of " } else { "" },
         if c.method { "method, " } else { "" },
     );
-    let _ = writeln!(s, "{method}returns {fallible}{:?}", c.returns);
+    for p in &c.params {
+        for leaf in p.leaves() {
+            let _ = write!(s, "takes {:?} {}", leaf.kind, leaf.value);
+            for (option, held) in &leaf.options {
+                let _ = write!(s, ", {held} of {option}");
+            }
+            let place = leaf.place.map(|p| format!(", written to {p}"));
+            let _ = writeln!(s, "{}", place.unwrap_or_default());
+        }
+    }
+    let _ = writeln!(s, "{method}returns {fallible}{}", c.returns.describe());
+    if c.codes.iter().any(|codes| !codes.is_empty()) {
+        let _ = writeln!(s, "codes {:?}", c.codes);
+    }
     s
 }
 
@@ -157,6 +170,20 @@ fn graphs() {
 }
 
 #[test]
+fn parameters_and_results() {
+    let text = check("parameters");
+    assert!(
+        !text.contains("[TP"),
+        "every function of parameters.rs is captured"
+    );
+}
+
+#[test]
+fn errors_of_parameters_and_results() {
+    check("parameter_errors");
+}
+
+#[test]
 fn errors_of_the_body() {
     check("body_errors");
 }
@@ -173,7 +200,13 @@ fn errors_of_the_arguments() {
 
 #[test]
 fn every_code_is_shown() {
-    let all = check("body_errors") + &check("signature_errors") + &check("argument_errors");
+    let cases = [
+        "body_errors",
+        "signature_errors",
+        "argument_errors",
+        "parameter_errors",
+    ];
+    let all: String = cases.into_iter().map(check).collect();
     // the macros crate, or the tests of markers, show these
     let elsewhere = [
         "TP0008", "TP0070", "TP0071", "TP0080", "TP0081", "TP0082", "TP0083", "TP0084", "TP0099",
@@ -309,6 +342,21 @@ fn nothing_panics() {
         "k[0]",
         "(x, w).1",
         "k - 9",
+        "p",
+        "*p",
+        "*w = x",
+        "p.1[0] = x",
+        "p.1[5] = x",
+        "*p = (x, [x, w])",
+        "&mut p.1",
+        "o",
+        "o.is_some()",
+        "m",
+        "m == Mode::A",
+        "match m { A => x, b => w }",
+        "matches!(m, A | B)",
+        "vec![x, w]",
+        "vec![x; 3].push(w)",
         "k / 0",
     ];
     let methods = [
@@ -327,7 +375,7 @@ fn nothing_panics() {
     ];
     let run = |body: &str| {
         let item = format!(
-            "fn f(&self, #[spec(f32[2, 3])] x: &Tensor, w: &Tensor, mut k: usize) -> Tensor {{ let a = {body}; a }}"
+            "fn f(&self, #[spec(f32[2, 3])] x: &Tensor, w: &mut Tensor, mut k: usize, p: &mut (Tensor, [Tensor; 2]), o: Option<&Tensor>, m: Mode) -> Tensor {{ let a = {body}; a }}"
         );
         let Ok(tokens) = item.parse::<TokenStream>() else {
             return;

@@ -371,8 +371,12 @@ pub struct GraphModule {
     pub symbols: Vec<Symbol>,
     /// The spec of each tensor parameter, if it has one.
     pub specs: Vec<Option<TensorType>>,
-    /// The tensor parameters whose values a call replaces, which are variables: the last outputs are the new values.
+    /// The tensor parameters whose values a call replaces, which are variables: the outputs behind the results are the
+    /// new values.
     pub updates: Vec<u32>,
+    /// The tensor parameters that the caller lends as `&mut` and this path assigns: the last outputs are what it
+    /// finds there when the call has succeeded.
+    pub writes: Vec<u32>,
     /// The spec of each result, if it has one.
     pub output_specs: Vec<Option<TensorType>>,
     /// Places in the source; entry 0 is the function itself.
@@ -429,9 +433,10 @@ impl GraphModule {
         &self.graph.nodes
     }
 
-    /// How many results the function returns; the outputs behind them are new values of variables.
+    /// How many results the function returns; the outputs behind them are new values of parameters.
     pub fn returned(&self) -> usize {
-        self.graph.outputs.len().saturating_sub(self.updates.len())
+        let news = self.updates.len() + self.writes.len();
+        self.graph.outputs.len().saturating_sub(news)
     }
 
     /// The result types of a call of regions: both branches give them, or the loop carries them.

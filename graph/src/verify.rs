@@ -66,6 +66,10 @@ pub enum VerifyErrorKind {
     Region,
     /// A guard that is not a condition.
     Guard(String),
+    /// There are fewer outputs than new values of parameters.
+    NewValues,
+    /// The parameter of a new value is not there, or has another one.
+    NewValue(u32),
     /// Input nodes and `Graph::inputs` do not name each other.
     Input(u32),
     /// A symbol that the module does not declare.
@@ -129,6 +133,10 @@ impl fmt::Display for VerifyErrorKind {
             }
             VerifyErrorKind::Region => f.write_str("the regions are not there, or take other inputs"),
             VerifyErrorKind::Guard(guard) => write!(f, "the guard {guard} is not a condition"),
+            VerifyErrorKind::NewValues => {
+                f.write_str("there are fewer outputs than new values of parameters")
+            }
+            VerifyErrorKind::NewValue(i) => write!(f, "input {i} has two new values, or is not there"),
             VerifyErrorKind::Input(i) => write!(f, "input {i} is not the node that the graph lists for it"),
             VerifyErrorKind::Symbol(s) => write!(f, "symbol {s} is not declared"),
             VerifyErrorKind::SymbolRange(name) => write!(f, "no size fits the bounds of `{name}`"),
@@ -219,12 +227,22 @@ fn check_module(module: &GraphModule, errors: &mut Vec<VerifyError>) {
             expected: graph.inputs.len(),
         });
     }
-    if !module.output_specs.is_empty() && module.output_specs.len() != graph.outputs.len() {
+    if !module.output_specs.is_empty() && module.output_specs.len() != module.returned() {
         push(VerifyErrorKind::Specs {
             what: "output",
             specs: module.output_specs.len(),
-            expected: graph.outputs.len(),
+            expected: module.returned(),
         });
+    }
+    if module.updates.len() + module.writes.len() > graph.outputs.len() {
+        push(VerifyErrorKind::NewValues);
+    }
+    for news in [&module.updates, &module.writes] {
+        for (k, &i) in news.iter().enumerate() {
+            if i as usize >= graph.inputs.len() || news[..k].contains(&i) {
+                push(VerifyErrorKind::NewValue(i));
+            }
+        }
     }
     for spec in module.specs.iter().chain(&module.output_specs).flatten() {
         if let Some(s) = undeclared(spec, &module.symbols) {

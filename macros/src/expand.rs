@@ -5,14 +5,12 @@
 //! `Span::mixed_site`, items begin with `__tp_`, paths are absolute.
 
 use crate::chain::{self, Chain, Goal};
-use crate::twin;
+use crate::{arguments, twin};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, Path, Stmt};
-use tensorplay_capture::{
-    Captured, Diagnostic, Env, Exported, Failure, Param, ParamKind, Read, ReturnTree, Under, code, line,
-};
+use tensorplay_capture::{Captured, Diagnostic, Env, Exported, Failure, Read, ReturnTree, Under, code, line};
 use tensorplay_stax::{CompileOptions, Compiled};
 
 /// The module of the facade crate that expansions use.
@@ -127,12 +125,11 @@ fn put(c: Captured, function: TokenStream, export: &TokenStream) -> TokenStream 
             }
         };
         (quote!(Self::#meta()), TokenStream::new(), beside)
+    } else if c.params.iter().any(|param| param.tree.is_opaque()) {
+        let (reach, beside) = twin::of_type(&c.item, &function, &p);
+        (reach, TokenStream::new(), beside)
     } else {
-        (
-            quote!(__TP_FUNCTION),
-            function,
-            twin::twin(&c.item, c.params.len(), &p, export),
-        )
+        (quote!(__TP_FUNCTION), function, twin::twin(&c.item, &p, export))
     };
     let dispatch = dispatch(&c, &reach, &p);
     let mut item = c.item;
@@ -182,6 +179,7 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
     }
     let blob = Literal::byte_string(&compiled.blob);
     let (items, table) = strips(compiled, p);
+    let codes = codes(&c.codes);
     quote! {
         static __TP_FUNCTION: #p::Function = {
             #items
@@ -191,9 +189,21 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
                 #line,
                 #blob,
                 #table,
-            )#more
+            )#codes #more
         };
     }
+}
+
+/// How many results each path has, where the return type does not say.
+fn codes(paths: &[Vec<u32>]) -> TokenStream {
+    if paths.iter().all(Vec::is_empty) {
+        return TokenStream::new();
+    }
+    let paths = paths.iter().map(|codes| {
+        let codes = codes.iter().map(|n| Literal::u32_unsuffixed(*n));
+        quote!(&[#(#codes),*])
+    });
+    quote!(.with_codes(&[#(#paths),*]))
 }
 
 /// The items of the strips, and the table of them.
@@ -244,7 +254,7 @@ fn in_module(p: &TokenStream) -> Option<TokenStream> {
 
 /// `if let Some(r) = f.call(..) { return .. }`.
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
-    let (tensors, scalars) = arguments(c, p);
+    let (tensors, scalars) = arguments::arguments(c, p);
     let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
     let a = Ident::new("__tp_arguments", Span::mixed_site());
     // the struct's parts follow; what borrows the parameters is gone before the plain body may move them
@@ -261,8 +271,9 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
+    let writes = arguments::writes(c, &o);
     match (&c.returns, c.fallible) {
-        (ReturnTree::Tensor, false) => {
+        (ReturnTree::Tensor, false) if writes.is_empty() => {
             let call = call("tensor");
             return quote! {
                 if let ::core::option::Option::Some(#r) = #call {
@@ -270,7 +281,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
                 }
             };
         }
-        (ReturnTree::Tensor, true) => {
+        (ReturnTree::Tensor, true) if writes.is_empty() => {
             let call = call("try_tensor");
             return quote! {
                 if let ::core::option::Option::Some(#r) = #call {
@@ -278,9 +289,15 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
                 }
             };
         }
-        (ReturnTree::Tuple(_), _) => {}
+        _ => {}
     }
-    let value = outputs(&c.returns, &o, &mut 0);
+    let value = arguments::returned(&c.returns, &o);
+    let value = if writes.is_empty() {
+        value
+    } else {
+        let v = local("__tp_value");
+        quote!({ let #v = #value; #writes #v })
+    };
     let (value, error) = if c.fallible {
         (
             quote!(::core::result::Result::Ok(#value)),
@@ -298,70 +315,4 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
             };
         }
     }
-}
-
-fn outputs(tree: &ReturnTree, o: &Ident, next: &mut usize) -> TokenStream {
-    match tree {
-        ReturnTree::Tensor => {
-            let i = Literal::usize_unsuffixed(*next);
-            *next += 1;
-            quote!(#o.take(#i))
-        }
-        ReturnTree::Tuple(parts) => {
-            let parts: Vec<TokenStream> = parts.iter().map(|t| outputs(t, o, next)).collect();
-            quote!((#(#parts,)*))
-        }
-    }
-}
-
-/// The tensors and the numbers of a call, each in the order of the graph. An argument of another type is an error at
-/// the type, or at the field or const.
-fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
-    let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
-    for Param { name, ty, kind } in &c.params {
-        let at = last_span(ty.to_token_stream()).unwrap_or(name.span());
-        let mut shown = name.clone();
-        shown.set_span(name.span().located_at(at));
-        let at = at.resolved_at(Span::mixed_site());
-        let p = &spanned(p, at);
-        match kind {
-            ParamKind::Tensor { reference: true } => tensors.push(quote_spanned!(at=> #p::witness(#shown))),
-            ParamKind::Tensor { reference: false } => tensors.push(quote_spanned!(at=> #p::witness(&#shown))),
-            ParamKind::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#shown))),
-        }
-    }
-    for read in c.reads.iter().filter(|_| !c.reads_consts()) {
-        let Some(place) = read.tokens() else { continue };
-        let at = place
-            .clone()
-            .into_iter()
-            .next()
-            .map_or_else(Span::mixed_site, |t| t.span());
-        let at = at.resolved_at(Span::mixed_site());
-        let p = &spanned(p, at);
-        match read {
-            Read::Tensor(_) => tensors.push(quote_spanned!(at=> #p::witness(&#place))),
-            _ => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
-        }
-    }
-    (tensors, scalars)
-}
-
-/// The same path at another place, where rustc reports what it does not take.
-fn spanned(p: &TokenStream, at: Span) -> TokenStream {
-    p.clone()
-        .into_iter()
-        .map(|mut t| {
-            t.set_span(at);
-            t
-        })
-        .collect()
-}
-
-/// The last token of a type names it.
-fn last_span(tokens: TokenStream) -> Option<Span> {
-    tokens.into_iter().last().map(|t| match t {
-        TokenTree::Group(g) => last_span(g.stream()).unwrap_or(g.span_close()),
-        other => other.span(),
-    })
 }

@@ -7,6 +7,7 @@ use proc_macro::TokenStream;
 use tensorplay_capture::MarkerKind;
 use tensorplay_capture::Under;
 
+mod arguments;
 mod chain;
 mod expand;
 mod marker;
@@ -18,12 +19,19 @@ mod twin;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
 ///
-/// For free functions and methods whose parameters are `&Tensor`, `Tensor`, numbers, `usize`, `bool` or `DType`, and that return
-/// `Tensor`, tuples, or a `Result` of these. The body is straight-line code over the methods of `Tensor`.
+/// For free functions and methods, with const parameters too, over the methods of `Tensor`.
+///
+/// * Parameters are tensors, numbers, `bool` and `DType`, by value, as `&` or as `&mut`, and tuples, arrays of a literal length and
+///   `Option`s of these, under names or patterns of names. What a `&mut` parameter refers to is written when the whole call has
+///   succeeded, and only where the path that it took assigns it.
+/// * Parameters, consts and fields of other types (enums, `&str`) can be asked about, by `match`, `if let`, `matches!` and `==`, with
+///   patterns that bind nothing. The answers join the key.
+/// * Results are `Tensor`, `()`, tuples, arrays, `Vec`s and `Option`s of these, and a `Result` of any, with the user's own error
+///   type. How many tensors a `Vec` or `Option` holds may differ from path to path.
 ///
 /// | argument | meaning |
 /// |---|---|
-/// | `spec(x = f32[B, 784], return = f32[B, 10])` | dtypes and sizes to check at build time and at each call; also `#[spec(f32[B, 784])]` on a parameter |
+/// | `spec(x = f32[B, 784], pair = (f32[2], i64[2]), return = f32[B, 10])` | dtypes and sizes to check at build time and at each call, one a tensor; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
 /// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes |
 /// | `fullgraph` | nothing may be left out of the graph, which is so for all functions yet |

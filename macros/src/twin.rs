@@ -1,6 +1,6 @@
 //! The macro-namespace twin of a free function: how `explain!(path::f)` reaches it from its path alone.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{ItemFn, Visibility};
 use tensorplay_capture::{code, file};
@@ -52,19 +52,22 @@ const STANDARD: &[&str] = &[
     "writeln",
 ];
 
+const UNREACHED: &str = "`explain!` and `graph!` cannot reach this function";
+
 /// Whether a twin of that name would stand beside a macro that is in scope everywhere.
 pub fn is_standard(name: &Ident) -> bool {
     STANDARD.contains(&name.to_string().as_str())
 }
 
-/// The items beside a compiled free function with `arity` parameters; `export` is how it answers a look-up.
-pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream, export: &TokenStream) -> TokenStream {
+/// The items beside a compiled free function; `export` is how it answers a look-up. Dispatch is at its start, so that any
+/// arguments reach it.
+pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream {
     let name = &item.sig.ident;
     if is_standard(name) {
-        return warning(name, "`explain!` and `graph!` cannot reach this function");
+        return warning(name, UNREACHED);
     }
     let p = in_macro(p);
-    let dummies: Vec<TokenStream> = (0..arity).map(|_| quote!(#p::dummy())).collect();
+    let dummies: Vec<TokenStream> = item.sig.inputs.iter().map(|_| quote!(#p::dummy())).collect();
     let dummies = quote!(#(#dummies),*);
     let arms = quote! {
         (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
@@ -73,6 +76,51 @@ pub fn twin(item: &ItemFn, arity: usize, p: &TokenStream, export: &TokenStream) 
         #export
     };
     declare(name, item, &arms)
+}
+
+/// The items beside a free function that has parameters of types of which no value can be made: `function` stands in a type
+/// of the function's name, which is imported with it. Also the path that reaches it from the function.
+///
+/// The type comes through a glob, so that a type or module of that name beside the function hides it.
+pub fn of_type(item: &ItemFn, function: &TokenStream, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let (name, vis) = (&item.sig.ident, &item.vis);
+    let home = format_ident!("__tp_type_of_{}", name, span = Span::call_site());
+    let consts: Vec<_> = item.sig.generics.const_params().collect();
+    let (names, types): (Vec<_>, Vec<_>) = consts.iter().map(|c| (&c.ident, &c.ty)).unzip();
+    let params = quote!(<#(const #names: #types),*>);
+    let reach = quote!(#home::#name::<#(#names),*>::__tp_meta());
+    let twin = if is_standard(name) {
+        warning(name, UNREACHED)
+    } else {
+        let p = in_macro(p);
+        let arms = quote! {
+            (@explain $($p:tt)*) => { #p::explain($($p)*::__tp_meta()) };
+            (@graphs $($p:tt)*) => { #p::graphs($($p)*::__tp_meta()) };
+            (@function $($p:tt)*) => { $($p)*::__tp_meta() };
+        };
+        declare(name, item, &arms)
+    };
+    let beside = quote! {
+        #[doc(hidden)]
+        mod #home {
+            #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub)]
+            #[doc(hidden)]
+            pub enum #name #params {}
+        }
+        #[doc(hidden)]
+        #[allow(unused_imports, hidden_glob_reexports)]
+        #vis use #home::*;
+        impl #params #home::#name<#(#names),*> {
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            #vis fn __tp_meta() -> &'static #p::Function {
+                #function
+                &__TP_FUNCTION
+            }
+        }
+        #twin
+    };
+    (reach, beside)
 }
 
 /// A macro `name` with these arms, seen where `item` is.

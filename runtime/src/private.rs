@@ -8,7 +8,8 @@ pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
 pub use crate::structure::{Arguments, Fields};
-pub use crate::{Device, Error, Tensor};
+pub use crate::{DType, Device, Error, Tensor};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Stands for the record of a function whose look-up failed, which is an error already.
 pub mod fallback {
@@ -49,6 +50,19 @@ impl<T: IsTensor + ?Sized> IsTensor for &T {
     }
 }
 
+impl<T: IsTensor + ?Sized> IsTensor for &mut T {
+    #[inline(always)]
+    fn tensor(&self) -> &Tensor {
+        (**self).tensor()
+    }
+}
+
+/// What an absent `Option` passes in place of a tensor.
+pub fn absent() -> &'static Tensor {
+    static ABSENT: OnceLock<Tensor> = OnceLock::new();
+    ABSENT.get_or_init(Tensor::dummy)
+}
+
 /// Confirms a guess of capture at the user's tokens.
 #[inline(always)]
 pub fn witness<T: IsTensor + ?Sized>(x: &T) -> &Tensor {
@@ -71,16 +85,48 @@ impl Dummy for Tensor {
     }
 }
 
-impl Dummy for &Tensor {
-    fn dummy() -> Self {
-        static EMPTY: std::sync::OnceLock<Tensor> = std::sync::OnceLock::new();
-        EMPTY.get_or_init(Tensor::dummy)
-    }
-}
-
 impl Dummy for crate::DType {
     fn dummy() -> Self {
         crate::DType::F32
+    }
+}
+
+impl<T: Dummy> Dummy for &T {
+    fn dummy() -> Self {
+        kept(T::dummy())
+    }
+}
+
+impl<T: Dummy> Dummy for &mut T {
+    fn dummy() -> Self {
+        kept(T::dummy())
+    }
+}
+
+/// A value that lives on: whoever asks a function for its name may pass references.
+fn kept<'a, T: 'a>(value: T) -> &'a mut T {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let value = Box::leak(Box::new(value));
+    let address = std::ptr::from_mut(value).expose_provenance();
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+    value
+}
+
+impl<T> Dummy for Option<T> {
+    fn dummy() -> Self {
+        None
+    }
+}
+
+impl<T: Dummy, const N: usize> Dummy for [T; N] {
+    fn dummy() -> Self {
+        std::array::from_fn(|_| T::dummy())
+    }
+}
+
+impl Dummy for &str {
+    fn dummy() -> Self {
+        ""
     }
 }
 
@@ -91,7 +137,16 @@ macro_rules! dummies {
         }
     )*};
 }
-dummies!(usize isize i64 i32 u8 f32 f64 bool);
+dummies!(usize isize i64 i32 i16 i8 u64 u32 u16 u8 f32 f64 bool char String);
+
+macro_rules! tuples {
+    ($($($t:ident)*;)*) => {$(
+        impl<$($t: Dummy),*> Dummy for ($($t,)*) {
+            fn dummy() -> Self { ($($t::dummy(),)*) }
+        }
+    )*};
+}
+tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
 /// An argument of the type that the call asks for.
 pub fn dummy<T: Dummy>() -> T {

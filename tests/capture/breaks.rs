@@ -281,3 +281,30 @@ fn a_method_breaks_too() {
             .any(|b| b.reason.contains("item"))
     );
 }
+
+#[test]
+fn an_error_of_the_users_own() {
+    #[derive(Debug)]
+    enum Failure {
+        Tensor,
+        Empty,
+    }
+    impl From<tensorplay::Error> for Failure {
+        fn from(_: tensorplay::Error) -> Failure {
+            Failure::Tensor
+        }
+    }
+    #[compile]
+    fn mean(x: &Tensor, w: &Tensor) -> std::result::Result<Tensor, Failure> {
+        if x.elem_count() == 0 {
+            return Err(Failure::Empty);
+        }
+        Ok(x.try_matmul(w)? + 1.0)
+    }
+    for _ in 0..2 {
+        assert!(matches!(mean(&v(&[]), &v(&[])), Err(Failure::Empty)));
+        assert!(matches!(mean(&v(&[1.0]), &v(&[])), Err(Failure::Tensor)));
+        let y = against_body!(mean(&v(&[1.0, 3.0]), &v(&[1.0, 1.0]))).expect("a product");
+        assert_eq!(y.item::<f32>(), 5.0);
+    }
+}

@@ -6,9 +6,7 @@
 //! |---|---|
 //! | `branches.rs`, `guards.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
-//! | `parameters.rs` | tuples, arrays, slices, vectors, const generics |
-//! | `state.rs` | `&mut` parameters |
-//! | `returns.rs` | arrays, `Vec`, `Option`, `()`, the user's errors |
+//! | `lists.rs` | slices and vectors of any length as parameters and results |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
 //! | `models.rs` | `#[model]`, regions |
 //! | `regions.rs` | `#[nested_compile_region]` |
@@ -18,4 +16,7 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod parameters;
+mod returns;
+mod state;
 mod straight;

@@ -1,4 +1,4 @@
-//! Forms of parameters: tuples, arrays, slices, vectors, const generics.
+//! Forms of parameters: tuples, arrays, const generics.
 
 use crate::check::{iota, v};
 use tensorplay::{compile, explain, prelude::*};
@@ -41,73 +41,6 @@ fn arrays() {
     assert_eq!(against_body!(borrowed(&parts)).to_vec::<f32>(), [3.0, 4.0, 5.0]);
     let y = against_body!(of_references([&parts[0], &parts[2]]));
     assert_eq!(y.item::<f32>(), -2.0);
-}
-
-#[test]
-fn slices_of_any_length() {
-    #[compile(fullgraph)]
-    fn sum(parts: &[Tensor], start: &Tensor) -> Tensor {
-        let mut y = start.clone();
-        for part in parts {
-            y = y + part;
-        }
-        y
-    }
-    #[compile(fullgraph)]
-    fn first_or(parts: &[&Tensor], other: &Tensor) -> Tensor {
-        if parts.is_empty() {
-            other * 2.0
-        } else {
-            parts[0] + parts.len() as f64
-        }
-    }
-    #[compile(fullgraph)]
-    fn stacked(parts: &[Tensor]) -> Tensor {
-        Tensor::stack(parts, 0).sum(1)
-    }
-    let parts = [v(&[1.0, 1.0]), v(&[2.0, 3.0]), v(&[4.0, 4.0])];
-    let start = v(&[10.0, 20.0]);
-    for n in [3, 0, 1, 3] {
-        against_body!(sum(&parts[..n], &start));
-    }
-    assert_eq!(sum(&parts, &start).to_vec::<f32>(), [17.0, 28.0]);
-    assert_eq!(explain!(sum).entries.len(), 3, "a length is part of the key");
-
-    assert_eq!(against_body!(first_or(&[], &start)).to_vec::<f32>(), [20.0, 40.0]);
-    let y = against_body!(first_or(&[&parts[1], &start], &start));
-    assert_eq!(y.to_vec::<f32>(), [4.0, 5.0]);
-    for n in [1, 3] {
-        assert_eq!(against_body!(stacked(&parts[..n])).shape(), [n]);
-    }
-}
-
-#[test]
-fn vectors() {
-    #[compile(fullgraph)]
-    fn chain(layers: Vec<Tensor>, x: &Tensor) -> Tensor {
-        let mut y = x.clone();
-        for w in &layers {
-            y = y.matmul(w).relu();
-        }
-        y
-    }
-    #[compile(fullgraph)]
-    fn of_pairs(layers: &[(Tensor, Tensor)], x: &Tensor) -> Tensor {
-        let mut y = x.clone();
-        for (w, b) in layers {
-            y = y.matmul(w) + b;
-        }
-        y
-    }
-    let w = iota(&[2, 2]) - 1.0;
-    let x = iota(&[3, 2]);
-    for n in [2, 0, 1] {
-        against_body!(chain(vec![w.clone(); n], &x));
-        against_body!(of_pairs(&vec![(w.clone(), v(&[1.0, 2.0])); n], &x));
-    }
-    let y = of_pairs(&[(w, v(&[1.0, 2.0]))], &v(&[1.0, 2.0]));
-    // [1, 2] @ [[-1, 0], [1, 2]] + [1, 2]
-    assert_eq!(y.to_vec::<f32>(), [2.0, 6.0]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use quote::ToTokens;
 pub struct NamedSpec {
     /// The parameter, or `return`.
     pub name: Ident,
-    /// One spec, or those of a returned tuple.
+    /// One spec, or those of a tuple.
     pub specs: Vec<Spec>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn named_specs(
             continue;
         }
         let mut specs = Vec::new();
-        let parts = leaves(value, name == "return");
+        let parts = leaves(value);
         let wanted = parts.len();
         for part in parts {
             match Spec::parse(part) {
@@ -61,22 +61,25 @@ pub(crate) fn named_specs(
                 Err(e) => problems.push(e),
             }
         }
-        // the number of returned specs is not to be checked without those that are wrong
-        if name != "return" || specs.len() == wanted {
+        // the number of specs is not to be checked without those that are wrong
+        let whole = specs.len() == wanted;
+        if !whole {
+            specs.clear();
+        }
+        if name != "return" || whole {
             out.push(NamedSpec { name, specs });
         }
     }
     out
 }
 
-/// The specs of a returned tuple, in order.
-fn leaves(value: TokenStream, tuple: bool) -> Vec<TokenStream> {
+/// The specs of a tuple, in order.
+fn leaves(value: TokenStream) -> Vec<TokenStream> {
     let trees: Vec<TokenTree> = value.clone().into_iter().collect();
     match trees.as_slice() {
-        [TokenTree::Group(g)] if tuple && g.delimiter() == Delimiter::Parenthesis => split(g.stream())
-            .into_iter()
-            .flat_map(|t| leaves(t, true))
-            .collect(),
+        [TokenTree::Group(g)] if g.delimiter() == Delimiter::Parenthesis => {
+            split(g.stream()).into_iter().flat_map(leaves).collect()
+        }
         _ => vec![value],
     }
 }

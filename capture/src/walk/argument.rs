@@ -66,7 +66,9 @@ impl Walk {
         match kind {
             Kind::Tensor(v) => Some(Arg::Value(v)),
             Kind::Place(p) if p.field && p.borrowed => Some(Arg::Value(self.read_tensor(&p))),
-            Kind::Host(_) | Kind::Place(_) => self.as_host(kind, at, HostType::Number).map(Arg::Host),
+            Kind::Host(_) | Kind::Place(_) | Kind::Opaque(_) => {
+                self.as_host(kind, at, HostType::Number).map(Arg::Host)
+            }
             Kind::Unknown => None,
             other => {
                 let message = format!("expected a tensor or a number, this is {}", other.describe());

@@ -1,6 +1,6 @@
 //! Branches on metadata: `if`, `match`, and the conditions that become guards.
 
-use super::Walk;
+use super::{Walk, question};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
@@ -66,7 +66,7 @@ impl Walk {
                 Some((_, e)) => {
                     self.scope.leave();
                     self.scope.enter();
-                    self.expr(e)
+                    self.raw(e)
                 }
                 None => Kind::unit(),
             },
@@ -94,7 +94,7 @@ impl Walk {
             Syntax::Group(p) => self.condition(&p.expr),
             Syntax::Unary(u) if matches!(u.op, UnOp::Not(_)) => self.condition(&u.expr).map(|c| !c),
             Syntax::Let(l) => {
-                let kind = self.expr(&l.expr);
+                let kind = self.raw(&l.expr);
                 self.fits(&l.pat, kind)
             }
             Syntax::Binary(b) if matches!(b.op, BinOp::And(_)) && has_let(c) => {
@@ -124,16 +124,19 @@ impl Walk {
             self.poison(&Syntax::Match(m.clone()));
             return Kind::Unknown;
         }
-        let scrutinee = self.expr(&m.expr);
+        let scrutinee = self.raw(&m.expr);
         if matches!(scrutinee, Kind::Unknown) {
             self.poison(&Syntax::Match(m.clone()));
             return Kind::Unknown;
+        }
+        if let Some(kind) = self.match_opaque(m, &scrutinee) {
+            return kind;
         }
         for (i, arm) in m.arms.iter().enumerate() {
             self.scope.enter();
             let last = i + 1 == m.arms.len();
             let kind = match self.fits_at(&arm.pat, scrutinee.clone(), last) {
-                Some(true) => Some(self.expr(&arm.body)),
+                Some(true) => Some(self.raw(&arm.body)),
                 Some(false) => None,
                 None => {
                     self.poison(&Syntax::Match(m.clone()));
@@ -148,7 +151,7 @@ impl Walk {
         Kind::Unknown
     }
 
-    fn fits(&mut self, pat: &Pat, kind: Kind) -> Option<bool> {
+    pub(super) fn fits(&mut self, pat: &Pat, kind: Kind) -> Option<bool> {
         self.fits_at(pat, kind, false)
     }
 
@@ -159,6 +162,10 @@ impl Walk {
             (_, Kind::Unknown) => {
                 self.unknown_pattern(pat);
                 None
+            }
+            (pat, cell @ Kind::Cell(_)) if !question::binds_whole(pat) => {
+                let kind = self.load(cell);
+                self.fits_at(pat, kind, must)
             }
             (Pat::Guard(g), kind) => match self.fits_at(&g.pat, kind, false) {
                 Some(true) => self.condition(&g.guard),
@@ -190,6 +197,14 @@ impl Walk {
                     Some(inner) => self.fits_at(&t.elems[0], inner, must),
                     None => Some(false),
                 }
+            }
+            (pat, Kind::Place(p)) if question::names_variant(pat) => {
+                let fits = self.ask_pattern(pat, &p.tokens)?;
+                Some(ask(self, fits))
+            }
+            (pat, Kind::Opaque(value)) if !question::binds_whole(pat) => {
+                let fits = self.ask_pattern(pat, &value)?;
+                Some(ask(self, fits))
             }
             (Pat::Ident(i), kind) if i.subpat.is_none() && !is_const(&i.ident.to_string()) => {
                 self.bind_pattern(pat, kind);

@@ -52,6 +52,9 @@ struct Called<'a> {
 
 impl Walk {
     pub(super) fn method(&mut self, m: &ExprMethodCall) -> Kind {
+        if let Some(pushed) = self.push(m) {
+            return pushed;
+        }
         let receiver = self.expr(&m.receiver);
         let name = m.method.to_string();
         match receiver {
@@ -69,11 +72,7 @@ impl Walk {
                 "to_vec" | "to_owned" | "clone" if m.args.is_empty() => Kind::Shape(v),
                 _ => self.refuse_method(m, "a shape"),
             },
-            Kind::List(kinds) => match name.as_str() {
-                "len" if m.args.is_empty() => Kind::Host(graph::Expr::int(kinds.len() as i64)),
-                "to_vec" | "clone" | "as_slice" if m.args.is_empty() => Kind::List(kinds),
-                _ => self.refuse_method(m, "a tuple or array"),
-            },
+            Kind::List(kinds) => self.list_method(kinds, m),
             Kind::Pieces(p) => match name.as_str() {
                 "len" if m.args.is_empty() => match self.count(&p, &tokens(m)) {
                     Some(n) => Kind::Host(graph::Expr::int(i64::from(n))),
@@ -85,7 +84,8 @@ impl Walk {
             Kind::Options(options, list) => self.set_option(options, list, m),
             option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
             Kind::Part(p) => self.part_method(p, m),
-            other @ Kind::Try(_) => self.refuse_method(m, other.describe()),
+            Kind::Opaque(value) => self.opaque_method(value, m),
+            other @ (Kind::Try(_) | Kind::Cell(_)) => self.refuse_method(m, other.describe()),
         }
     }
 
@@ -290,6 +290,11 @@ impl Walk {
                 Kind::Unknown => Kind::Unknown,
                 kind => Kind::Some(Box::new(kind)),
             },
+            (Some("Vec"), "new", []) => Kind::List(Vec::new()),
+            (Some("Vec"), "with_capacity", [e]) => {
+                self.expr(e);
+                Kind::List(Vec::new())
+            }
             (None | Some("mem"), "drop", [e]) => {
                 self.expr(e);
                 Kind::unit()

@@ -163,6 +163,17 @@ impl Walk {
                     Some(e) => out.hosts.push(e),
                     None => complete = false,
                 },
+                ExportParam::Other => {
+                    self.fail(
+                        Diagnostic::new(
+                            code::ARGUMENT_KIND,
+                            &at,
+                            "a captured function cannot pass a value of this type yet",
+                        )
+                        .help("pass tensors, numbers, and `Option`s of tensors"),
+                    );
+                    complete = false;
+                }
                 ExportParam::OptTensor => {
                     let value = match self.present(kind) {
                         Some(inner) => self.as_tensor(inner, &at),
@@ -192,6 +203,14 @@ impl Walk {
             return self
                 .fail(Diagnostic::new(code::CALL, name, message).help("call it outside of the closure"));
         }
+        if export.codes.windows(2).any(|w| w[0] != w[1]) {
+            let message = format!(
+                "`{name}` returns different numbers of tensors on its paths, which cannot be captured yet"
+            );
+            return self.fail(
+                Diagnostic::new(code::CALL, name, message).help("return as many tensors on every path"),
+            );
+        }
         self.at(name.span(), whole.clone());
         let types: Vec<TensorType> = args
             .tensors
@@ -214,7 +233,8 @@ impl Walk {
         ];
         match self.builder.call_regions(Op::Invoke, node_args, results) {
             Ok(values) => {
-                let kind = rebuilt(&export.returns, &mut values.into_iter());
+                let codes = export.codes.first().cloned().unwrap_or_default();
+                let kind = rebuilt(&export.returns, &mut values.into_iter(), &mut codes.into_iter());
                 if export.fallible {
                     Kind::Try(Box::new(kind))
                 } else {
@@ -235,7 +255,7 @@ impl Walk {
     fn splice(&mut self, export: &FnExport, args: Arguments, whole: TokenStream, name: &Ident) -> Kind {
         self.at(name.span(), whole.clone());
         let location = self.builder.location;
-        for path in &export.paths {
+        for (number, path) in export.paths.iter().enumerate() {
             let mut copy = Copy {
                 map: Vec::with_capacity(path.graph.nodes.len()),
                 hosts: self.callee_scalars(path, &args),
@@ -261,7 +281,8 @@ impl Walk {
                 return self.op_error(&e, &[], &[], whole);
             }
             let values: Vec<Value> = path.graph.outputs.iter().map(|v| copy.value(*v)).collect();
-            let kind = rebuilt(&export.returns, &mut values.into_iter());
+            let codes = export.codes.get(number).cloned().unwrap_or_default();
+            let kind = rebuilt(&export.returns, &mut values.into_iter(), &mut codes.into_iter());
             return if export.fallible {
                 Kind::Try(Box::new(kind))
             } else {
@@ -386,7 +407,7 @@ fn results(export: &FnExport, inputs: &[TensorType]) -> Result<Vec<TensorType>, 
     match (all, error) {
         (Some(all), _) => Ok(all),
         (None, Some(e)) => Err(e),
-        (None, None) => Ok(vec![TensorType::default(); export.returns.len()]),
+        (None, None) => Ok(vec![TensorType::default(); export.returns.len().unwrap_or(0)]),
     }
 }
 
@@ -432,10 +453,23 @@ impl Interpreter<TensorType> for Types {
     }
 }
 
-/// The tree of a return type with these tensors.
-fn rebuilt(tree: &ReturnTree, values: &mut impl Iterator<Item = Value>) -> Kind {
+/// The tree of a return type with these tensors; `codes` tell how many there are where the type does not say.
+fn rebuilt(
+    tree: &ReturnTree,
+    values: &mut dyn Iterator<Item = Value>,
+    codes: &mut dyn Iterator<Item = u32>,
+) -> Kind {
     match tree {
         ReturnTree::Tensor => values.next().map_or(Kind::Unknown, Kind::Tensor),
-        ReturnTree::Tuple(parts) => Kind::List(parts.iter().map(|t| rebuilt(t, values)).collect()),
+        ReturnTree::Tuple(parts) => Kind::List(parts.iter().map(|t| rebuilt(t, values, codes)).collect()),
+        ReturnTree::Array(of, n) => Kind::List((0..*n).map(|_| rebuilt(of, values, codes)).collect()),
+        ReturnTree::Vec(of) => {
+            let n = codes.next().unwrap_or(0);
+            Kind::List((0..n).map(|_| rebuilt(of, values, codes)).collect())
+        }
+        ReturnTree::Option(of) => match codes.next() {
+            Some(1) => Kind::Some(Box::new(rebuilt(of, values, codes))),
+            _ => Kind::None,
+        },
     }
 }

@@ -13,8 +13,14 @@ use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TypeEnv,
 const DEEPEST: usize = 1000;
 
 impl Walk {
-    /// What an expression is; its operations are appended.
+    /// The value of an expression; its operations are appended.
     pub(super) fn expr(&mut self, e: &Expr) -> Kind {
+        let kind = self.raw(e);
+        self.load(kind)
+    }
+
+    /// What an expression is, with the cells that it names.
+    pub(super) fn raw(&mut self, e: &Expr) -> Kind {
         if self.nested == DEEPEST {
             let message = format!("more than {DEEPEST} operations in one expression cannot be captured yet");
             return self.fail(
@@ -29,8 +35,8 @@ impl Walk {
 
     fn expression(&mut self, e: &Expr) -> Kind {
         match e {
-            Expr::Paren(p) => self.expr(&p.expr),
-            Expr::Group(p) => self.expr(&p.expr),
+            Expr::Paren(p) => self.raw(&p.expr),
+            Expr::Group(p) => self.raw(&p.expr),
             Expr::Lit(l) => self.literal(&l.lit),
             Expr::Path(p) => self.path(p),
             Expr::Reference(r) => match &r.mutability {
@@ -38,7 +44,10 @@ impl Walk {
                     Kind::Place(p) => Kind::Place(Place { borrowed: true, ..p }),
                     kind => kind,
                 },
-                Some(_) => self.skip(e, e.to_token_stream(), "a mutable borrow"),
+                Some(_) => match self.lent_place(&r.expr) {
+                    Some(lent) => lent,
+                    None => self.skip(e, e.to_token_stream(), "a mutable borrow"),
+                },
             },
             Expr::Unary(u) => self.unary(u),
             Expr::Binary(b) => self.binary(b),
@@ -56,14 +65,14 @@ impl Walk {
                     )
                 }
             },
-            Expr::Tuple(t) => Kind::List(t.elems.iter().map(|e| self.expr(e)).collect()),
-            Expr::Array(a) => Kind::List(a.elems.iter().map(|e| self.expr(e)).collect()),
+            Expr::Tuple(t) => Kind::List(t.elems.iter().map(|e| self.raw(e)).collect()),
+            Expr::Array(a) => Kind::List(a.elems.iter().map(|e| self.raw(e)).collect()),
             Expr::Repeat(r) => self.repeat(r),
             Expr::Index(i) => self.index(i),
             Expr::Field(f) => self.field(f),
             Expr::Block(b) if b.label.is_none() => self.block(&b.block),
             Expr::Assign(a) => {
-                let kind = self.expr(&a.right);
+                let kind = self.raw(&a.right);
                 self.assign(&a.left, kind);
                 Kind::unit()
             }
@@ -77,7 +86,7 @@ impl Walk {
                 }
                 Kind::Unknown
             }
-            Expr::Macro(m) => self.refuse_macro(&m.mac),
+            Expr::Macro(m) => self.macro_call(&m.mac),
             Expr::If(i) => self.branch(i),
             Expr::Match(m) => self.matches(m),
             Expr::ForLoop(f) => self.for_loop(f),
@@ -98,6 +107,23 @@ impl Walk {
             Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
             other => self.skip(e, other.to_token_stream(), "this expression"),
         }
+    }
+
+    /// What a place is, if assignments through it reach the caller.
+    fn lent_place(&mut self, e: &Expr) -> Option<Kind> {
+        fn is_place(e: &Expr) -> bool {
+            match e {
+                Expr::Path(_) => true,
+                Expr::Paren(p) => is_place(&p.expr),
+                Expr::Group(p) => is_place(&p.expr),
+                Expr::Field(f) => is_place(&f.base),
+                Expr::Index(i) => is_place(&i.expr),
+                Expr::Unary(u) => matches!(u.op, syn::UnOp::Deref(_)) && is_place(&u.expr),
+                _ => false,
+            }
+        }
+        let lent = is_place(e).then(|| self.raw(e));
+        lent.filter(Walk::is_lent)
     }
 
     /// Reports a construct that is not captured; the locals that it may change are unknown from here on.
@@ -174,7 +200,7 @@ impl Walk {
 
     fn field(&mut self, f: &ExprField) -> Kind {
         let member = &f.member;
-        match self.expr(&f.base) {
+        match self.raw(&f.base) {
             Kind::Place(p) => {
                 let (base, dot) = (&p.tokens, &f.dot_token);
                 Kind::Place(Place {
@@ -208,7 +234,7 @@ impl Walk {
     }
 
     fn index(&mut self, i: &ExprIndex) -> Kind {
-        let base = self.expr(&i.expr);
+        let base = self.raw(&i.expr);
         if let Kind::Place(p) = &base {
             // the emitted read repeats the index, so it must mean the same at the start of the function
             if let Expr::Lit(l) = &*i.index
@@ -228,6 +254,12 @@ impl Walk {
                 Diagnostic::new(code::STATEMENT, i, "this index cannot be captured yet")
                     .help("index with a literal"),
             );
+        }
+        if let (Expr::Range(r), Kind::List(_)) = (&*i.index, &base)
+            && r.start.is_none()
+            && r.end.is_none()
+        {
+            return base;
         }
         if matches!(&*i.index, Expr::Range(_)) {
             let message = format!("a range of {} cannot be captured yet", base.describe());
@@ -267,7 +299,7 @@ impl Walk {
         }
     }
 
-    fn known_index(&mut self, e: &graph::Expr, at: &TokenStream) -> Option<usize> {
+    pub(super) fn known_index(&mut self, e: &graph::Expr, at: &TokenStream) -> Option<usize> {
         let n = self
             .builder
             .known(e)
@@ -309,7 +341,7 @@ impl Walk {
         })
     }
 
-    fn repeat(&mut self, r: &ExprRepeat) -> Kind {
+    pub(super) fn repeat(&mut self, r: &ExprRepeat) -> Kind {
         let element = self.expr(&r.expr);
         let at = tokens(&*r.len);
         let len = self.expr(&r.len);

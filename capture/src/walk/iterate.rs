@@ -8,7 +8,7 @@ use crate::location::tokens;
 use crate::model::Ty;
 use quote::quote;
 use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
-use tensorplay_graph::{Expr, Host, HostBinary, HostType, Value};
+use tensorplay_graph::{Expr, Host, HostBinary, HostType};
 
 /// A loop takes no more steps at build time.
 const MOST_STEPS: usize = 1024;
@@ -121,7 +121,8 @@ impl Walk {
         match e {
             Syntax::Paren(p) => self.items(&p.expr),
             Syntax::Group(p) => self.items(&p.expr),
-            Syntax::Reference(r) => self.items(&r.expr),
+            Syntax::Reference(r) if r.mutability.is_some() => self.items(&r.expr),
+            Syntax::Reference(r) => self.loaded(&r.expr),
             Syntax::Range(r) => {
                 let (Some(lo), Some(hi)) = (&r.start, &r.end) else {
                     return self.endless(e);
@@ -146,7 +147,8 @@ impl Walk {
                 Some(Items::Known((first..end).map(|i| Kind::Host(item(i))).collect()))
             }
             Syntax::MethodCall(m) if m.args.is_empty() => match m.method.to_string().as_str() {
-                "iter" | "into_iter" | "copied" | "cloned" => self.items(&m.receiver),
+                "iter_mut" | "into_iter" => self.items(&m.receiver),
+                "iter" | "copied" | "cloned" => self.loaded(&m.receiver),
                 "rev" => {
                     let items = self.known_items(&m.receiver)?;
                     Some(Items::Known(items.into_iter().rev().collect()))
@@ -193,18 +195,20 @@ impl Walk {
         }
     }
 
+    fn loaded(&mut self, e: &Syntax) -> Option<Items> {
+        Some(match self.items(e)? {
+            Items::Known(items) => Items::Known(items.into_iter().map(|k| self.load(k)).collect()),
+            open => open,
+        })
+    }
+
     fn listed(&mut self, e: &Syntax) -> Option<Items> {
         let at = tokens(e);
-        match self.expr(e) {
-            Kind::List(kinds) => Some(Items::Known(kinds)),
+        match self.raw(e) {
             Kind::Part(part) if matches!(part.ty, Ty::List(_)) => {
                 Some(Items::Open(Over::Layers(part, false)))
             }
-            Kind::Pieces(p) => {
-                let n = self.count(&p, &at)?;
-                let piece = |index| Kind::Tensor(Value { node: p.node, index });
-                Some(Items::Known((0..n).map(piece).collect()))
-            }
+            list @ (Kind::List(_) | Kind::Pieces(_)) => self.elements(list, &at).map(Items::Known),
             Kind::Unknown => None,
             _ => self.endless(e),
         }

@@ -2,6 +2,7 @@
 //! local is.
 
 mod argument;
+mod assign;
 mod branch;
 mod call;
 mod callee;
@@ -10,10 +11,14 @@ mod each;
 mod expression;
 mod host;
 mod iterate;
+mod lent;
+mod list;
 mod operator;
 mod options;
 mod part;
 mod pattern;
+mod question;
+mod results;
 mod statement;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
@@ -22,20 +27,19 @@ use crate::kind::{Kind, PartOf, Place};
 use crate::location::{line, location, source_file, text};
 use crate::loops::Looped;
 use crate::model::Ty;
-use crate::parameter::{Param, ParamKind};
 use crate::reads::{KnownRead, Read, Reads};
-use crate::returns::{ReturnTree, Returns};
+use crate::returns::Returns;
 use crate::scope::Scope;
 use crate::spec::Spec;
 use each::LoopFrame;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{Block, Expr as Syntax, PatType};
+use syn::{Block, Expr as Syntax};
 use tensorplay_graph::{
-    Aggregate, Arg, Builder, Code, Expr, FieldPath, GraphModule, HostType, Node, NodeId, NodeKind, Op,
-    OpError, ScalarInput, TensorType, Value,
+    Aggregate, Arg, Builder, Expr, FieldPath, GraphModule, HostType, Node, NodeId, NodeKind, Op, OpError,
+    Value,
 };
 
 /// A function body being captured along one path: where the build cannot decide a branch, `script` does.
@@ -66,6 +70,8 @@ pub(crate) struct Walk {
     sites: i64,
     tensors: usize,
     scalars: usize,
+    /// The tensors that the caller lends for assignment.
+    cells: Vec<lent::Cell>,
     /// What the first `return` on the path returns.
     returned: Option<(Kind, Syntax)>,
     /// A `break` or `continue` on its way out.
@@ -90,6 +96,8 @@ pub(crate) struct Walked {
     pub looped: Vec<Looped>,
     /// How many tensors and scalars the parameters are.
     pub parameters: (usize, usize),
+    /// How many results there are where the return type does not say.
+    pub codes: Vec<u32>,
     /// The decisions taken.
     pub decisions: Vec<bool>,
 }
@@ -128,6 +136,7 @@ impl Walk {
             sites: 0,
             tensors: 0,
             scalars: 0,
+            cells: Vec::new(),
             returned: None,
             jump: None,
             updates: Vec::new(),
@@ -184,30 +193,6 @@ impl Walk {
         self.scope.bind(name, Kind::Unknown);
     }
 
-    /// A parameter becomes an input of the graph.
-    pub fn bind_param(&mut self, p: &Param, written: &PatType, spec: Option<&Spec>) {
-        let name = p.name.to_string();
-        let kind = match p.kind {
-            ParamKind::Tensor { .. } => {
-                let spec = spec.map(|s| s.lower(&mut self.builder.module));
-                self.at(p.name.span(), written.to_token_stream());
-                self.tensors += 1;
-                Kind::Tensor(self.builder.input(&name, spec))
-            }
-            ParamKind::Host(ty) => {
-                let index = self.scalars as u32;
-                self.scalars += 1;
-                self.builder.module.scalars.push(ScalarInput {
-                    name: name.clone(),
-                    ty,
-                    source: None,
-                });
-                Kind::Host(Expr::Param(index, ty))
-            }
-        };
-        self.scope.bind(name, kind);
-    }
-
     /// Nodes from here on stem from `tokens`, at `span`.
     fn at(&mut self, span: Span, tokens: TokenStream) {
         let module = &mut self.builder.module;
@@ -228,139 +213,13 @@ impl Walk {
         let tail = self.statements(&body.stmts);
         let done = self.finish(tail, body, returns, specs);
         Walked {
-            module: done.map(|()| self.builder.module),
+            module: done.is_some().then_some(self.builder.module),
+            codes: done.unwrap_or_default(),
             spans: self.spans,
             reads: self.reads,
             looped: self.looped,
             parameters: (self.tensors, self.scalars),
             decisions: self.decided.into_iter().map(|(_, taken)| taken).collect(),
-        }
-    }
-
-    /// Makes the results of the graph out of the body's value.
-    fn finish(&mut self, tail: Kind, body: &Block, returns: Option<&Returns>, specs: &[Spec]) -> Option<()> {
-        let (kind, at) = match self.returned.take() {
-            Some((kind, expr)) => (kind, Returned::of(&expr)),
-            None => (tail, Returned::tail(body)),
-        };
-        let returns = returns?;
-        let kind = match (kind, returns.fallible) {
-            (Kind::Unknown, _) => {
-                self.silent(&at.whole);
-                return None;
-            }
-            (Kind::Try(inner), true) => *inner,
-            (Kind::Try(_), false) => {
-                let message = "the function returns a Result, which its return type does not say";
-                self.fail(Diagnostic::new(code::RETURNED, at.whole, message).help("return Result<Tensor>"));
-                return None;
-            }
-            (_, true) => {
-                let message = "the function returns a value where its return type says `Result`";
-                self.fail(Diagnostic::new(code::RETURNED, at.whole, message).help("write Ok(..)"));
-                return None;
-            }
-            (kind, false) => kind,
-        };
-        let mut outputs = Vec::new();
-        let fits = self.outputs(kind, &returns.tree, &at, &mut outputs);
-        if fits {
-            self.check_return_specs(&outputs, specs);
-        }
-        if !fits || !self.errors.is_empty() {
-            return None;
-        }
-        let specs = specs
-            .iter()
-            .map(|s| Some(s.lower(&mut self.builder.module)))
-            .collect::<Vec<_>>();
-        let module = &mut self.builder.module;
-        module.output_specs = specs;
-        module.graph.outputs = outputs.into_iter().map(|(v, _)| v).collect();
-        for (input, value) in std::mem::take(&mut self.updates) {
-            if let NodeKind::Input(i) = module.graph.node(input).kind {
-                module.updates.push(i);
-                module.graph.outputs.push(value);
-            }
-        }
-        Some(())
-    }
-
-    /// An unknown result without any error would be a function that silently stays uncompiled.
-    fn silent(&self, at: &TokenStream) {
-        if self.errors.is_empty() {
-            self.fail(
-                Diagnostic::new(code::RETURNED, at, "this value could not be captured")
-                    .help("end the function with an operation on tensors"),
-            );
-        }
-    }
-
-    /// Takes the returned value apart as the return type says.
-    fn outputs(
-        &mut self,
-        kind: Kind,
-        tree: &ReturnTree,
-        at: &Returned,
-        out: &mut Vec<(Value, TokenStream)>,
-    ) -> bool {
-        match (tree, kind) {
-            (_, Kind::Unknown) => {
-                self.silent(&at.whole);
-                false
-            }
-            (ReturnTree::Tuple(parts), Kind::List(kinds)) if parts.len() == kinds.len() => {
-                let mut fits = true;
-                for (i, (part, kind)) in parts.iter().zip(kinds).enumerate() {
-                    fits &= self.outputs(kind, part, &at.part(i), out);
-                }
-                fits
-            }
-            (ReturnTree::Tensor, kind @ (Kind::Tensor(_) | Kind::Place(_))) => {
-                match self.as_tensor(kind, &at.whole) {
-                    Some(v) => {
-                        out.push((v, at.whole.clone()));
-                        true
-                    }
-                    None => false,
-                }
-            }
-            (tree, kind) => {
-                let message = format!(
-                    "the return type says {}, this is {}",
-                    tree.describe(),
-                    kind.describe()
-                );
-                let help = match (&kind, tree) {
-                    (Kind::Host(_), ReturnTree::Tensor) => {
-                        "return a tensor, and compute the number outside of the function".to_string()
-                    }
-                    (Kind::List(l), _) if l.is_empty() => "end the function with its result".to_string(),
-                    _ => format!("return {}, or change the return type", tree.describe()),
-                };
-                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message).help(help));
-                false
-            }
-        }
-    }
-
-    fn check_return_specs(&mut self, outputs: &[(Value, TokenStream)], specs: &[Spec]) {
-        for ((v, at), spec) in outputs.iter().zip(specs) {
-            let want = spec.lower(&mut self.builder.module);
-            let got = self.builder.ty(*v).clone();
-            if contradicts(&want, &got) {
-                let symbols = &self.builder.module.symbols;
-                let message = format!(
-                    "`return`: expected {}, got {}",
-                    want.display(symbols),
-                    got.display(symbols)
-                );
-                self.fail(
-                    Diagnostic::new(Code::SPEC, at, message)
-                        .note(format!("the spec is `return = {}`", text(spec.tokens.clone())))
-                        .help("change the spec or the body"),
-                );
-            }
         }
     }
 
@@ -457,6 +316,10 @@ impl Walk {
             Kind::Tensor(v) => Some(v),
             Kind::Place(p) if p.field => Some(self.read_tensor(&p)),
             Kind::Unknown => None,
+            Kind::Opaque(value) => {
+                self.refuse_opaque(&value, at);
+                None
+            }
             other => {
                 let message = format!("expected a tensor, this is {}", other.describe());
                 let d = Diagnostic::new(code::ARGUMENT_KIND, at, message);
@@ -476,6 +339,10 @@ impl Walk {
             Kind::Host(e) => Some(e),
             Kind::Place(p) => Some(self.read_host(&p, guess)),
             Kind::Unknown => None,
+            Kind::Opaque(value) => {
+                self.refuse_opaque(&value, at);
+                None
+            }
             other => {
                 let message = format!("expected a number, this is {}", other.describe());
                 let help = match other {
@@ -489,17 +356,21 @@ impl Walk {
     }
 
     fn read_tensor(&mut self, p: &Place) -> Value {
-        self.read_input(Read::Tensor(p.tokens.clone()), p.tokens.clone())
+        self.read_input(
+            Read::Tensor(p.tokens.clone()),
+            text(p.tokens.clone()),
+            p.tokens.clone(),
+        )
     }
 
     /// The input of the graph that a read is.
-    fn read_input(&mut self, read: Read, tokens: TokenStream) -> Value {
+    fn read_input(&mut self, read: Read, name: String, tokens: TokenStream) -> Value {
         let at = match self.reads.position(&read) {
             Some(at) => at,
             None => {
                 let node = self.builder.location;
                 self.at(tokens.span(), tokens);
-                let at = self.push_read(read, HostType::Number);
+                let at = self.push_read(read, name, HostType::Number);
                 self.builder.location = node;
                 at
             }
@@ -508,23 +379,28 @@ impl Walk {
     }
 
     fn read_host(&mut self, p: &Place, guess: HostType) -> Expr {
-        self.read_scalar(Read::Host(p.tokens.clone()), guess)
+        self.read_scalar(&Read::Host(p.tokens.clone()), text(p.tokens.clone()), guess)
+    }
+
+    /// A number that is read when the call starts.
+    fn read_number(&mut self, read: &Read, name: String, ty: HostType) -> Expr {
+        self.read_scalar(read, name, ty)
     }
 
     /// The scalar of the graph that a read is.
-    fn read_scalar(&mut self, read: Read, guess: HostType) -> Expr {
-        let at = match self.reads.position(&read) {
+    fn read_scalar(&mut self, read: &Read, name: String, ty: HostType) -> Expr {
+        let at = match self.reads.position(read) {
             Some(at) => at,
-            None => self.push_read(read, guess),
+            None => self.push_read(read.clone(), name, ty),
         };
         let index = self.scalars + at;
         Expr::Param(index as u32, self.builder.module.scalars[index].ty)
     }
 
     /// Adds a read; its position among those of its sort.
-    fn push_read(&mut self, read: Read, ty: HostType) -> usize {
+    fn push_read(&mut self, read: Read, name: String, ty: HostType) -> usize {
         let at = self.reads.count(read.is_tensor());
-        let known = KnownRead { read, ty };
+        let known = KnownRead { read, name, ty };
         Reads::add(&known, &mut self.builder.module, self.builder.location);
         self.reads.list.push(known);
         at
@@ -544,73 +420,6 @@ impl Walk {
         let wanted = list == matches!(kind, Kind::Pieces(_));
         if node.name.is_empty() && wanted {
             node.name = name.to_string();
-        }
-    }
-}
-
-/// Whether a spec and an inferred type surely differ.
-fn contradicts(want: &TensorType, got: &TensorType) -> bool {
-    let dtype = matches!((want.dtype, got.dtype), (Some(a), Some(b)) if a != b);
-    let shape = match (&want.shape, &got.shape) {
-        (Some(a), Some(b)) => a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.differs(*b)),
-        _ => false,
-    };
-    dtype || shape
-}
-
-/// A returned expression, which diagnostics take apart as the value.
-struct Returned {
-    whole: TokenStream,
-    parts: Vec<Syntax>,
-}
-
-impl Returned {
-    fn of(e: &Syntax) -> Returned {
-        let inner = match e {
-            Syntax::Paren(p) => {
-                return Returned {
-                    whole: e.to_token_stream(),
-                    ..Returned::of(&p.expr)
-                };
-            }
-            Syntax::Group(p) => return Returned::of(&p.expr),
-            Syntax::Call(c) if c.args.len() == 1 => match (&*c.func, c.args.first()) {
-                (Syntax::Path(p), Some(arg)) if p.path.is_ident("Ok") => return Returned::of(arg),
-                _ => e,
-            },
-            other => other,
-        };
-        let parts = match inner {
-            Syntax::Tuple(t) => t.elems.iter().cloned().collect(),
-            _ => Vec::new(),
-        };
-        Returned {
-            whole: e.to_token_stream(),
-            parts,
-        }
-    }
-
-    fn tail(body: &Block) -> Returned {
-        match body.stmts.last() {
-            Some(syn::Stmt::Expr(e, None)) => Returned::of(e),
-            Some(other) => Returned {
-                whole: other.to_token_stream(),
-                parts: Vec::new(),
-            },
-            None => Returned {
-                whole: body.to_token_stream(),
-                parts: Vec::new(),
-            },
-        }
-    }
-
-    fn part(&self, i: usize) -> Returned {
-        match self.parts.get(i) {
-            Some(e) => Returned::of(e),
-            None => Returned {
-                whole: self.whole.clone(),
-                parts: Vec::new(),
-            },
         }
     }
 }

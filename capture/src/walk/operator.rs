@@ -62,6 +62,9 @@ fn tensor_operator(op: HostBinary) -> Option<(Op, Op)> {
 
 impl Walk {
     pub(super) fn binary(&mut self, e: &ExprBinary) -> Kind {
+        if let Some(answer) = self.asked(e) {
+            return answer;
+        }
         let left = Operand {
             kind: self.expr(&e.left),
             tokens: tokens(&*e.left),
@@ -165,7 +168,11 @@ impl Walk {
     }
 
     pub(super) fn unary(&mut self, e: &ExprUnary) -> Kind {
-        let kind = self.expr(&e.expr);
+        let raw = self.raw(&e.expr);
+        if matches!(e.op, UnOp::Deref(_)) && Walk::is_lent(&raw) {
+            return raw;
+        }
+        let kind = self.load(raw);
         let tokens = tokens(&*e.expr);
         match (&e.op, kind) {
             (_, Kind::Unknown) => Kind::Unknown,

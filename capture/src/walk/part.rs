@@ -258,7 +258,10 @@ impl Walk {
     pub(super) fn read_part(&mut self, part: Part, tokens: TokenStream) -> tensorplay_graph::Value {
         match self.element(&part.path) {
             Some(k) => self.read_element(k, part),
-            None => self.read_input(Read::PartTensor(part), tokens),
+            None => {
+                let name = part.name.clone();
+                self.read_input(Read::PartTensor(part), name, tokens)
+            }
         }
     }
 
@@ -266,7 +269,10 @@ impl Walk {
     pub(super) fn read_part_host(&mut self, part: Part, ty: HostType) -> Expr {
         match self.element(&part.path) {
             Some(k) => self.read_element_host(k, part, ty),
-            None => self.read_scalar(Read::PartHost(part), ty),
+            None => {
+                let name = part.name.clone();
+                self.read_scalar(&Read::PartHost(part), name, ty)
+            }
         }
     }
 }

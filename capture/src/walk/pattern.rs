@@ -1,11 +1,11 @@
-//! Patterns of `let` and of assignments.
+//! Patterns of `let`.
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Expr, Pat, punctuated::Punctuated, token::Comma};
+use syn::{Pat, punctuated::Punctuated, token::Comma};
 
 impl Walk {
     pub(super) fn bind_pattern(&mut self, pat: &Pat, kind: Kind) {
@@ -17,7 +17,10 @@ impl Walk {
                 self.scope.bind(name, kind);
             }
             Pat::Paren(p) => self.bind_pattern(&p.pat, kind),
-            Pat::Reference(r) if r.mutability.is_none() => self.bind_pattern(&r.pat, kind),
+            Pat::Reference(r) if r.mutability.is_none() => {
+                let kind = self.load(kind);
+                self.bind_pattern(&r.pat, kind);
+            }
             Pat::Type(t) => {
                 let kind = self.typed(kind, &t.ty, &t.pat.to_token_stream());
                 self.bind_pattern(&t.pat, kind);
@@ -62,46 +65,5 @@ impl Walk {
             }
         }
         Names(self).visit_pat(pat);
-    }
-
-    /// `place = value`.
-    pub(super) fn assign(&mut self, place: &Expr, kind: Kind) {
-        match place {
-            Expr::Infer(_) => {}
-            Expr::Paren(p) => self.assign(&p.expr, kind),
-            Expr::Path(p) if p.path.get_ident().is_some() => {
-                let name = p.path.get_ident().map(ToString::to_string).unwrap_or_default();
-                self.name(&name, &kind);
-                if !self.scope.assign(&name, kind) {
-                    let message =
-                        format!("`{name}` is not a local: an assignment to it cannot be captured yet");
-                    self.fail(Diagnostic::new(code::STATEMENT, place, message).help("assign to a local"));
-                }
-            }
-            Expr::Tuple(t) => match kind {
-                Kind::List(kinds) if kinds.len() == t.elems.len() => {
-                    for (e, k) in t.elems.iter().zip(kinds) {
-                        self.assign(e, k);
-                    }
-                }
-                Kind::Unknown => t.elems.iter().for_each(|e| self.assign(e, Kind::Unknown)),
-                _ => {
-                    self.fail(
-                        Diagnostic::new(code::PATTERN, place, "this assignment cannot be captured yet")
-                            .help("assign a tuple to a tuple of locals, one part each"),
-                    );
-                }
-            },
-            other => {
-                self.fail(
-                    Diagnostic::new(
-                        code::STATEMENT,
-                        other,
-                        "an assignment through this cannot be captured yet",
-                    )
-                    .help("assign to a local"),
-                );
-            }
-        }
     }
 }

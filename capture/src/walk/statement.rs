@@ -62,12 +62,15 @@ impl Walk {
             Stmt::Item(_) => Kind::unit(),
             // a lone semicolon
             Stmt::Expr(Expr::Verbatim(none), _) if none.is_empty() => Kind::unit(),
-            Stmt::Expr(e, None) => self.expr(e),
+            Stmt::Expr(e, None) => self.raw(e),
             Stmt::Expr(e, Some(_)) => {
                 self.expr(e);
                 Kind::unit()
             }
-            Stmt::Macro(m) => self.refuse_macro(&m.mac),
+            Stmt::Macro(m) => match (self.macro_call(&m.mac), &m.semi_token) {
+                (kind, None) => kind,
+                (_, Some(_)) => Kind::unit(),
+            },
         }
     }
 
@@ -80,18 +83,23 @@ impl Walk {
             // read before it is assigned: rustc reports it
             None => Kind::Unknown,
             Some(init) => {
-                if let Some((t, _)) = &init.diverge {
-                    let d = Diagnostic::new(code::STATEMENT, t, "`let .. else` cannot be captured yet")
-                        .help("write a plain `let`, and put the check outside of the function");
-                    self.fail(d);
-                    self.unknown_pattern(pat);
-                    return Kind::Unknown;
-                }
-                let kind = self.expr(&init.expr);
-                match ty {
+                let kind = self.raw(&init.expr);
+                let kind = match ty {
                     Some(ty) => self.typed(kind, ty, &init.expr.to_token_stream()),
                     None => kind,
+                };
+                if let Some((_, otherwise)) = &init.diverge {
+                    match self.fits(pat, kind) {
+                        Some(true) => {}
+                        Some(false) => {
+                            self.raw(otherwise);
+                            self.unknown_pattern(pat);
+                        }
+                        None => self.poison(&**otherwise),
+                    }
+                    return Kind::unit();
                 }
+                kind
             }
         };
         self.bind_pattern(pat, kind);
@@ -149,12 +157,22 @@ impl Walk {
         let mut v = Assigned::default();
         s.visit_in(&mut v);
         for name in v.names {
+            if let Some(lent) = self.scope.get(&name).cloned() {
+                self.spoil(&lent);
+            }
             self.scope.assign(&name, Kind::Unknown);
         }
         for name in v.receivers {
             if !matches!(
                 self.scope.get(&name),
-                Some(Kind::Tensor(_) | Kind::Host(_) | Kind::Place(_) | Kind::Part(_)) | None
+                Some(
+                    Kind::Tensor(_)
+                        | Kind::Host(_)
+                        | Kind::Place(_)
+                        | Kind::Part(_)
+                        | Kind::Cell(_)
+                        | Kind::Opaque(_)
+                ) | None
             ) {
                 self.scope.assign(&name, Kind::Unknown);
             }

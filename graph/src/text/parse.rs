@@ -384,6 +384,10 @@ impl<'a> Parser<'a> {
             let v = self.value()?;
             self.module.graph.outputs.push(v);
             if self.keyword("into") {
+                let write = self.eat("*");
+                if !write && !self.module.writes.is_empty() {
+                    return Err(self.expected("`*`, for new values of variables stand before others"));
+                }
                 let input = self.value()?;
                 let at = self
                     .module
@@ -394,8 +398,11 @@ impl<'a> Parser<'a> {
                 let Some(at) = at else {
                     return Err(self.expected("a parameter after `into`"));
                 };
-                self.module.updates.push(at as u32);
-            } else if !self.module.updates.is_empty() {
+                match write {
+                    true => self.module.writes.push(at as u32),
+                    false => self.module.updates.push(at as u32),
+                }
+            } else if self.module.updates.len() + self.module.writes.len() > 0 {
                 return Err(self.expected("results before new values of parameters"));
             }
             if !self.eat(",") {

@@ -131,10 +131,12 @@ impl fmt::Display for GraphModule {
             f.write_str(" ")?;
             let returned = self.returned();
             let shown = self.graph.outputs.iter().enumerate().map(|(i, v)| {
-                let into = i.checked_sub(returned).and_then(|k| self.updates.get(k));
-                match into.and_then(|&k| self.graph.inputs.get(k as usize)) {
-                    Some(input) => format!("{v} into {}", Value::from(*input)),
-                    None => v.to_string(),
+                let news = self.updates.iter().map(|k| ("", k));
+                let mut news = news.chain(self.writes.iter().map(|k| ("*", k)));
+                let into = i.checked_sub(returned).and_then(|k| news.nth(k));
+                match into.map(|(star, &k)| (star, self.graph.inputs.get(k as usize))) {
+                    Some((star, Some(input))) => format!("{v} into {star}{}", Value::from(*input)),
+                    _ => v.to_string(),
                 }
             });
             commas(f, shown)?;

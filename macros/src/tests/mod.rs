@@ -28,7 +28,11 @@ fn masked(tokens: TokenStream) -> TokenStream {
 }
 
 fn expansion(attr: &str, item: &str) -> TokenStream {
-    twice(expand::compile, attr, item)
+    twice(
+        |a, i| expand::compile(tensorplay_capture::Under::Compile, a, i),
+        attr,
+        item,
+    )
 }
 
 fn twice(attribute: impl Fn(TokenStream, TokenStream) -> TokenStream, attr: &str, item: &str) -> TokenStream {

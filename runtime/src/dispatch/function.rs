@@ -3,6 +3,7 @@
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
+use super::outputs::Outputs;
 use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
@@ -59,22 +60,6 @@ impl HostArg {
     }
 }
 
-/// The results of a dispatched call, taken one by one.
-#[doc(hidden)]
-#[derive(Debug, Default)]
-pub struct Outputs(SmallVec<[Option<Tensor>; 2]>);
-
-impl Outputs {
-    /// Result `i`; each is taken once.
-    #[track_caller]
-    pub fn take(&mut self, i: usize) -> Tensor {
-        match self.0.get_mut(i).and_then(Option::take) {
-            Some(t) => t,
-            None => Error::msg(format!("a compiled function has no result {i}")).raise(),
-        }
-    }
-}
-
 /// A compiled function: its place in the source, its blob, its strips, its table.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -89,6 +74,8 @@ pub struct Function {
     reuse_limit: Option<usize>,
     /// The consts that its graph reads.
     consts: Option<fn() -> Vec<HostArg>>,
+    /// For each path, how many results there are where the return type does not say.
+    codes: &'static [&'static [u32]],
     state: OnceLock<std::result::Result<State, String>>,
 }
 
@@ -233,6 +220,7 @@ impl Function {
             callees: &[],
             reuse_limit: None,
             consts: None,
+            codes: &[],
             state: OnceLock::new(),
         }
     }
@@ -255,6 +243,13 @@ impl Function {
     #[must_use]
     pub const fn region(mut self, max_reuse_entries: usize) -> Function {
         self.reuse_limit = Some(max_reuse_entries);
+        self
+    }
+
+    /// With how many results each path has, where the return type does not say.
+    #[must_use]
+    pub const fn with_codes(mut self, codes: &'static [&'static [u32]]) -> Function {
+        self.codes = codes;
         self
     }
 
@@ -317,7 +312,7 @@ impl Function {
     #[inline(never)]
     pub fn tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Tensor> {
         match self.results(tensors, scalars)? {
-            Ok(mut r) => r.pop(),
+            Ok((_, mut r)) => r.pop(),
             Err(e) => e.raise(),
         }
     }
@@ -326,7 +321,7 @@ impl Function {
     #[inline(never)]
     pub fn try_tensor(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Tensor>> {
         match self.results(tensors, scalars)? {
-            Ok(mut r) => r.pop().map(Ok),
+            Ok((_, mut r)) => r.pop().map(Ok),
             Err(e) => Some(Err(e)),
         }
     }
@@ -334,16 +329,24 @@ impl Function {
     /// The same for any other results.
     #[inline(never)]
     pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
-        let results = self.results(tensors, scalars)?;
-        Some(results.map(|r| Outputs(r.into_iter().map(Some).collect())))
+        let (path, results) = match self.results(tensors, scalars)? {
+            Ok(done) => done,
+            Err(e) => return Some(Err(e)),
+        };
+        let codes = self.codes.get(path).copied().unwrap_or_default();
+        let writes = match mode::current() {
+            Mode::Probe => &[],
+            _ => self.state().map_or(&[][..], |s| &s.paths[path].module.writes),
+        };
+        Some(Ok(Outputs::new(results, codes, writes)))
     }
 
     #[inline]
-    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Results>> {
+    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<(usize, Results)>> {
         match mode::current() {
             Mode::Run => Some(self.run(tensors, scalars)),
             Mode::Disabled => None,
-            Mode::Probe => Some(Ok(self.fabricate())),
+            Mode::Probe => Some(Ok((0, self.fabricate()))),
         }
     }
 
@@ -354,7 +357,8 @@ impl Function {
         (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
-    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Results> {
+    /// The path that a call takes, and its results: what it returns, then what it leaves in `&mut` parameters.
+    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<(usize, Results)> {
         let state = self.state()?;
         let scalars = state.scalars(scalars);
         let bound = match state.find(tensors, &scalars) {
@@ -376,7 +380,8 @@ impl Function {
         } else {
             run_updating(module, &bound.plan, tensors, &scalars)
         };
-        results.inspect_err(|_| state.errors.add(1))
+        let results = results.inspect_err(|_| state.errors.add(1))?;
+        Ok((bound.path, results))
     }
 
     /// The guard check and plan look-up of a call, without running it.
@@ -476,7 +481,7 @@ impl Function {
     }
 }
 
-/// Runs a plan whose last results are new values of variables, and publishes them if all of it succeeds.
+/// Runs a plan some of whose results are new values of variables, and publishes these if all of it succeeds.
 #[cold]
 pub(crate) fn run_updating(
     module: &GraphModule,
@@ -496,7 +501,7 @@ pub(crate) fn run_updating(
     for (&i, new) in module.updates.iter().zip(&results[returned..]) {
         tensors[i as usize].try_assign(new)?;
     }
-    results.truncate(returned);
+    results.drain(returned..returned + module.updates.len());
     Ok(results)
 }
 

@@ -14,10 +14,12 @@ pub mod explain;
 mod function;
 mod key;
 mod mode;
+mod outputs;
 mod stack;
 
 pub use assumed::{Assumed, Constant, assumed};
 pub(crate) use function::run_updating;
-pub use function::{Function, HostArg, Outputs, reset};
+pub use function::{Function, HostArg, reset};
 pub use mode::{Disabled, disable_capture, disabled, is_compiling, is_exporting, mark_static, probe};
+pub use outputs::Outputs;
 pub use stack::{Entered, enter, is_entered};

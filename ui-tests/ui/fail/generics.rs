@@ -5,9 +5,4 @@ fn of_a_type<T: Into<f64>>(x: &Tensor, s: T) -> Tensor {
     x * s.into()
 }
 
-#[compile]
-fn of_a_const<const N: i64>(x: &Tensor) -> Tensor {
-    x * N
-}
-
 fn main() {}

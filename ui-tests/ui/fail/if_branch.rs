@@ -1,8 +1,8 @@
 use tensorplay::{compile, prelude::*};
 
 #[compile]
-fn by_size(x: &Tensor) -> Tensor {
-    let y = if x.dim(0) > 32 { x.gelu() } else { x.relu() };
+fn by_data(x: &Tensor) -> Tensor {
+    let y = if x.sum_all().item::<f32>() > 0.0 { x.gelu() } else { x.relu() };
     y.exp()
 }
 

@@ -3,7 +3,8 @@ use tensorplay::{compile, prelude::*};
 // the item is emitted beside its errors: calls of it add none
 #[compile]
 fn kept(x: &Tensor) -> Tensor {
-    if x.rank() > 1 { x.relu() } else { x.exp() }
+    x.relu();
+    loop {}
 }
 
 fn main() {

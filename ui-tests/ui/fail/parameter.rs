@@ -6,19 +6,24 @@ fn of_a_vec(x: &Tensor, ws: Vec<Tensor>) -> Tensor {
 }
 
 #[compile]
-fn by_unique_reference(x: &mut Tensor) -> Tensor {
-    x.relu()
+fn of_a_slice(xs: &[Tensor]) -> Tensor {
+    Tensor::stack(xs, 0)
 }
 
 #[compile]
-fn a_pattern((x, y): (&Tensor, &Tensor)) -> Tensor {
-    x + y
+fn of_an_option_of_a_unique_reference(x: &Tensor, cache: Option<&mut Tensor>) {
+    if let Some(cache) = cache {
+        *cache = x.relu();
+    }
 }
 
-type Matrix = Tensor;
+#[compile]
+fn of_an_array_of_any_length<const N: usize>(xs: [Tensor; N]) -> Tensor {
+    Tensor::stack(&xs, 0)
+}
 
 #[compile]
-fn of_an_alias(x: &Matrix) -> Tensor {
+fn a_pattern((x, ..): (&Tensor, &Tensor)) -> Tensor {
     x.relu()
 }
 

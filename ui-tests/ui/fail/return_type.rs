@@ -1,18 +1,22 @@
 use tensorplay::{compile, prelude::*};
 
 #[compile]
-fn of_nothing(x: &Tensor) {
-    let _ = x.relu();
-}
-
-#[compile]
 fn of_a_number(x: &Tensor) -> usize {
     x.dim(0)
 }
 
 #[compile]
-fn of_a_vec(x: &Tensor) -> Vec<Tensor> {
-    x.chunk(2, 0)
+fn of_a_reference(x: &Tensor) -> &Tensor {
+    x
+}
+
+#[compile]
+fn of_an_array_of_any_length<const N: usize>(x: &Tensor) -> [Tensor; N] {
+    unimplemented(x)
+}
+
+fn unimplemented<const N: usize>(_: &Tensor) -> [Tensor; N] {
+    unimplemented!()
 }
 
 fn main() {}

@@ -1,21 +1,5 @@
 use tensorplay::{compile, prelude::*};
 
-#[derive(Clone, Copy)]
-enum Activation {
-    Relu,
-    Gelu,
-}
-
-const KIND: Activation = Activation::Relu;
-
-#[compile]
-fn matched(x: &Tensor) -> Tensor {
-    match KIND {
-        Activation::Relu => x.relu(),
-        Activation::Gelu => x.gelu(),
-    }
-}
-
 #[compile]
 fn looped(x: &Tensor) -> Tensor {
     let mut y = x.relu();
@@ -29,18 +13,10 @@ fn looped(x: &Tensor) -> Tensor {
 }
 
 #[compile]
-fn let_else(x: &Tensor) -> Tensor {
-    let Some(b) = Some(x) else { return x.relu() };
-    b.exp()
-}
-
-#[compile]
 fn borrowed(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     let z = &mut y;
     z.exp()
 }
 
-fn main() {
-    let _ = Activation::Gelu;
-}
+fn main() {}

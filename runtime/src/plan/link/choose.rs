@@ -103,15 +103,19 @@ impl Chooser<'_> {
     /// The path that a call takes, and the types of its results.
     pub fn choose(&self, frame: &Frame<'_>) -> Result<(Chosen, Vec<TensorType>)> {
         let last = frame.paths.len() - 1;
+        // a spec that is broken on every path is an error; one of an absent `Option` is on the other paths only
+        let mut broken = None;
         for (path, &blob) in frame.paths.iter().enumerate() {
             let module = &blob.module;
             let inputs = self.types(frame, module);
-            self.check_specs(module, &inputs)?;
+            if let Err(e) = self.check_specs(module, &inputs) {
+                broken.get_or_insert(e);
+                continue;
+            }
             let scalars = self.scalars(frame, module);
-            if path < last || !blob.written.guards.is_empty() {
-                if !self.holds(frame, blob, &inputs, &scalars)? {
-                    continue;
-                }
+            let asks = path < last || !blob.written.guards.is_empty();
+            if asks && !self.holds(frame, blob, &inputs, &scalars)? {
+                continue;
             }
             let mut walk = Walk::new(self, frame, blob, &scalars);
             let types: Vec<TensorType> = inputs.iter().map(|t| t.clone().unwrap_or_default()).collect();
@@ -128,10 +132,12 @@ impl Chooser<'_> {
             };
             return Ok((chosen, results));
         }
-        Err(Error::msg(format!(
-            "no path of `{}` fits the call; this is a bug, please report it",
-            frame.callable.name()
-        )))
+        Err(broken.unwrap_or_else(|| {
+            Error::msg(format!(
+                "no path of `{}` fits the call; this is a bug, please report it",
+                frame.callable.name()
+            ))
+        }))
     }
 
     /// The types of a path's inputs; `None` where an `Option` on the way is absent.

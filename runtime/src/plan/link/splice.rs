@@ -114,6 +114,8 @@ pub(super) fn splice(
         s.module.updates.push(input);
         s.module.graph.outputs.push(value);
     }
+    s.module.writes.clone_from(&source.writes);
+    s.module.graph.outputs.extend(&outputs[returned..]);
     s.module.graph.inputs = s.inputs.clone();
     let (mut units, mut kernels, mut strips) = (Vec::new(), Vec::new(), Vec::new());
     let constants = std::mem::take(&mut s.created).into_iter().map(|node| Placed {
@@ -258,7 +260,7 @@ impl Splicer {
                 }
             }
         }
-        outputs.truncate(returned);
+        outputs.drain(returned..returned + f.blob.module.updates.len());
         Ok((outputs, placed))
     }
 
@@ -350,9 +352,15 @@ impl Splicer {
         match (&link.callee, f.chosen.calls.get(&link.site)) {
             (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => {
                 let consts = callable.consts().iter().map(|c| Expr::Literal(*c));
+                let blob = callable.paths().get(chosen.path).ok_or_else(|| lost(f))?;
+                if !blob.module.writes.is_empty() {
+                    let message = format!("`{}` assigns a `&mut` parameter", callable.name());
+                    return Err(Error::value("call", message)
+                        .with_help("return the new value, and assign it where the function is called"));
+                }
                 self.path(&Frame {
                     callable: *callable,
-                    blob: callable.paths().get(chosen.path).ok_or_else(|| lost(f))?,
+                    blob,
                     chosen,
                     tensors,
                     hosts: hosts.into_iter().chain(consts).collect(),

@@ -1,0 +1,141 @@
+//! Lists: a `Vec` of tensors that grows, and the macros `vec!` and `matches!`.
+
+use super::Walk;
+use crate::diagnostic::{Diagnostic, code};
+use crate::kind::Kind;
+use crate::location::tokens;
+use proc_macro2::TokenStream;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprMethodCall, ExprRepeat, Macro, Pat, Token};
+use tensorplay_graph::{Host, Value};
+
+/// `a, b`, or `a; n`.
+enum Elements {
+    Listed(Punctuated<Expr, Token![,]>),
+    Repeated(Box<Expr>, Token![;], Box<Expr>),
+}
+
+impl Parse for Elements {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Elements> {
+        if input.is_empty() {
+            return Ok(Elements::Listed(Punctuated::new()));
+        }
+        let first = input.parse()?;
+        if input.peek(Token![;]) {
+            let (semi, n) = (input.parse()?, input.parse()?);
+            return Ok(Elements::Repeated(Box::new(first), semi, Box::new(n)));
+        }
+        let mut all = Punctuated::new();
+        all.push_value(first);
+        while !input.is_empty() {
+            all.push_punct(input.parse()?);
+            if !input.is_empty() {
+                all.push_value(input.parse()?);
+            }
+        }
+        Ok(Elements::Listed(all))
+    }
+}
+
+impl Walk {
+    /// A macro of the standard library that means something to a graph, or a refusal.
+    pub(super) fn macro_call(&mut self, m: &Macro) -> Kind {
+        let name = m.path.segments.last().map(|s| s.ident.to_string());
+        match name.as_deref() {
+            Some("vec") => match m.parse_body::<Elements>() {
+                Ok(Elements::Listed(all)) => Kind::List(all.iter().map(|e| self.expr(e)).collect()),
+                Ok(Elements::Repeated(element, semi_token, n)) => self.repeat(&ExprRepeat {
+                    attrs: Vec::new(),
+                    bracket_token: Default::default(),
+                    expr: element,
+                    semi_token,
+                    len: n,
+                }),
+                Err(_) => self.refuse_macro(m),
+            },
+            Some("matches") => {
+                let parse = |input: ParseStream<'_>| {
+                    let value: Expr = input.parse()?;
+                    input.parse::<Token![,]>()?;
+                    let pat = Pat::parse_multi_with_leading_vert(input)?;
+                    let _: Option<Token![,]> = input.parse()?;
+                    Ok((value, pat))
+                };
+                match Parser::parse2(parse, m.tokens.clone()) {
+                    Ok((value, pat)) => {
+                        let kind = self.expr(&value);
+                        self.scope.enter();
+                        let fits = self.fits(&pat, kind);
+                        self.scope.leave();
+                        fits.map_or(Kind::Unknown, |fits| {
+                            Kind::Host(tensorplay_graph::Expr::Literal(Host::Bool(fits)))
+                        })
+                    }
+                    Err(_) => self.refuse_macro(m),
+                }
+            }
+            _ => self.refuse_macro(m),
+        }
+    }
+
+    /// `list.push(value)` of a local; `None` if this is no such call.
+    pub(super) fn push(&mut self, m: &ExprMethodCall) -> Option<Kind> {
+        if m.method != "push" || m.args.len() != 1 || !is_place(&m.receiver) {
+            return None;
+        }
+        let list = match self.expr(&m.receiver) {
+            list @ (Kind::List(_) | Kind::Pieces(_)) => list,
+            Kind::Unknown => return Some(Kind::Unknown),
+            _ => return None,
+        };
+        let value = self.expr(&m.args[0]);
+        let list = match self.elements(list, &tokens(&*m.receiver)) {
+            Some(mut kinds) => {
+                kinds.push(value);
+                Kind::List(kinds)
+            }
+            None => Kind::Unknown,
+        };
+        self.assign(&m.receiver, list);
+        Some(Kind::unit())
+    }
+
+    /// The elements of a list, whose number is known.
+    pub(super) fn elements(&mut self, list: Kind, at: &TokenStream) -> Option<Vec<Kind>> {
+        match list {
+            Kind::List(kinds) => Some(kinds),
+            Kind::Pieces(p) => {
+                let n = self.count(&p, at)?;
+                let piece = |index| Kind::Tensor(Value { node: p.node, index });
+                Some((0..n).map(piece).collect())
+            }
+            Kind::Unknown => None,
+            other => {
+                let message = format!("expected a list, this is {}", other.describe());
+                self.fail(Diagnostic::new(code::ARGUMENT_KIND, at, message).help("write vec![a, b]"));
+                None
+            }
+        }
+    }
+
+    /// The method of a list.
+    pub(super) fn list_method(&mut self, kinds: Vec<Kind>, m: &ExprMethodCall) -> Kind {
+        match (m.method.to_string().as_str(), m.args.len()) {
+            ("len", 0) => Kind::Host(tensorplay_graph::Expr::int(kinds.len() as i64)),
+            ("is_empty", 0) => Kind::Host(tensorplay_graph::Expr::Literal(Host::Bool(kinds.is_empty()))),
+            ("to_vec" | "clone" | "as_slice", 0) => Kind::List(kinds),
+            _ => self.refuse_method(m, "a tuple, array or `Vec`"),
+        }
+    }
+}
+
+fn is_place(e: &Expr) -> bool {
+    match e {
+        Expr::Paren(p) => is_place(&p.expr),
+        Expr::Field(f) => is_place(&f.base),
+        Expr::Index(i) => is_place(&i.expr),
+        Expr::Path(p) => p.path.get_ident().is_some(),
+        _ => false,
+    }
+}

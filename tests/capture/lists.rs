@@ -1,0 +1,144 @@
+//! Lists whose length only a call knows: slices and vectors as parameters and results.
+
+use crate::check::{iota, v};
+use tensorplay::{Result, compile, explain, prelude::*};
+
+#[test]
+fn slices_of_any_length() {
+    #[compile(fullgraph)]
+    fn sum(parts: &[Tensor], start: &Tensor) -> Tensor {
+        let mut y = start.clone();
+        for part in parts {
+            y = y + part;
+        }
+        y
+    }
+    #[compile(fullgraph)]
+    fn first_or(parts: &[&Tensor], other: &Tensor) -> Tensor {
+        if parts.is_empty() {
+            other * 2.0
+        } else {
+            parts[0] + parts.len() as f64
+        }
+    }
+    #[compile(fullgraph)]
+    fn stacked(parts: &[Tensor]) -> Tensor {
+        Tensor::stack(parts, 0).sum(1)
+    }
+    let parts = [v(&[1.0, 1.0]), v(&[2.0, 3.0]), v(&[4.0, 4.0])];
+    let start = v(&[10.0, 20.0]);
+    for n in [3, 0, 1, 3] {
+        against_body!(sum(&parts[..n], &start));
+    }
+    assert_eq!(sum(&parts, &start).to_vec::<f32>(), [17.0, 28.0]);
+    assert_eq!(explain!(sum).entries.len(), 3, "a length is part of the key");
+
+    assert_eq!(against_body!(first_or(&[], &start)).to_vec::<f32>(), [20.0, 40.0]);
+    let y = against_body!(first_or(&[&parts[1], &start], &start));
+    assert_eq!(y.to_vec::<f32>(), [4.0, 5.0]);
+    for n in [1, 3] {
+        assert_eq!(against_body!(stacked(&parts[..n])).shape(), [n]);
+    }
+}
+
+#[test]
+fn vectors() {
+    #[compile(fullgraph)]
+    fn chain(layers: Vec<Tensor>, x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        for w in &layers {
+            y = y.matmul(w).relu();
+        }
+        y
+    }
+    #[compile(fullgraph)]
+    fn of_pairs(layers: &[(Tensor, Tensor)], x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        for (w, b) in layers {
+            y = y.matmul(w) + b;
+        }
+        y
+    }
+    let w = iota(&[2, 2]) - 1.0;
+    let x = iota(&[3, 2]);
+    for n in [2, 0, 1] {
+        against_body!(chain(vec![w.clone(); n], &x));
+        against_body!(of_pairs(&vec![(w.clone(), v(&[1.0, 2.0])); n], &x));
+    }
+    let y = of_pairs(&[(w, v(&[1.0, 2.0]))], &v(&[1.0, 2.0]));
+    // [1, 2] @ [[-1, 0], [1, 2]] + [1, 2]
+    assert_eq!(y.to_vec::<f32>(), [2.0, 6.0]);
+}
+
+#[test]
+fn a_state_in_a_loop() {
+    #[compile(fullgraph)]
+    fn run(xs: &Tensor, state: &mut Tensor) {
+        for t in 0..xs.dim(0) {
+            *state = &*state * 0.5 + xs.select(0, t);
+        }
+    }
+    for n in [0, 1, 3] {
+        against_body!({
+            let mut state = v(&[4.0, 8.0]);
+            run(&iota(&[n, 2]), &mut state);
+            state
+        });
+    }
+}
+
+#[test]
+fn parts_of_a_slice_and_a_vector_are_written() {
+    #[compile(fullgraph)]
+    fn slice(cache: &mut [Tensor], x: &Tensor) {
+        cache[0] = &cache[0] + x;
+        if cache.len() > 1 {
+            cache[1] = &cache[0] * 2.0;
+        }
+    }
+    #[compile(fullgraph)]
+    #[allow(clippy::ptr_arg)]
+    fn vector(cache: &mut Vec<Tensor>, x: &Tensor) {
+        cache[0] = &cache[0] - x;
+    }
+    let x = v(&[1.0, 2.0]);
+    for n in [1, 2, 3] {
+        against_body!({
+            let mut b = vec![v(&[5.0, 6.0]); n];
+            slice(&mut b, &x);
+            vector(&mut b, &(&x * 10.0));
+            b
+        });
+    }
+}
+
+#[test]
+fn as_many_results_as_the_call_makes() {
+    #[compile(fullgraph)]
+    fn pieces(x: &Tensor, n: usize) -> Vec<Tensor> {
+        (x + 1.0).chunk(n, 0)
+    }
+    #[compile(fullgraph)]
+    fn collected(xs: &Tensor) -> Vec<Tensor> {
+        let mut out = Vec::new();
+        for t in 0..xs.dim(0) {
+            out.push(xs.select(0, t) * t as f64);
+        }
+        out
+    }
+    #[compile(fullgraph)]
+    fn pair(x: &Tensor, w: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
+        let y = x.matmul(w);
+        Ok((y.clone(), y.try_split(1, 0)?))
+    }
+    for n in [1, 2, 3] {
+        assert_eq!(against_body!(pieces(&iota(&[6]), n)).len(), n);
+    }
+    for n in [0, 1, 4] {
+        assert_eq!(against_body!(collected(&iota(&[n, 2]))).len(), n);
+    }
+    let (x, w) = (iota(&[2, 3]), iota(&[3, 2]));
+    let (_, rows) = against_body!(pair(&x, &w)).expect("a product");
+    assert_eq!(rows.len(), 2);
+    pair(&x, &x).expect_err("3 columns against 2 rows");
+}
