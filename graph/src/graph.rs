@@ -377,6 +377,8 @@ pub struct GraphModule {
     /// The tensor parameters that the caller lends as `&mut` and this path assigns: the last outputs are what it
     /// finds there when the call has succeeded.
     pub writes: Vec<u32>,
+    /// Dims of tensor parameters that `mark_static` makes a part of the key, by number where the call is dynamic.
+    pub statics: Vec<(u32, i64)>,
     /// The spec of each result, if it has one.
     pub output_specs: Vec<Option<TensorType>>,
     /// Places in the source; entry 0 is the function itself.

@@ -173,6 +173,9 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
         let consts = c.reads.iter().filter_map(Read::tokens);
         more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
     }
+    if c.options.dynamic == Some(true) {
+        more.extend(quote!(.dynamic()));
+    }
     if let Some(n) = c.region {
         let n = Literal::usize_unsuffixed(n);
         more.extend(quote!(.region(#n)));

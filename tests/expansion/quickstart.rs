@@ -142,6 +142,25 @@ macro_rules! __tp_x_classify_2741e5d5b0828e32 {
             tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
             dummy());
         }))
+    }; (@ function $ ($p : tt) *) =>
+    {
+        :: tensorplay :: __private ::
+        probe(||
+        {
+            let _ = $ ($p) *
+            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
+            :: dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay
+            :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
+            tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+            dummy());
+        })
+    }; (@ export [$ ($step : tt) *] $ ($state : tt) *) =>
+    {
+        $ ($step) * !
+        {
+            b"(the blob)"
+            $ ($state) *
+        }
     };
 }
 #[doc(hidden)]

@@ -314,6 +314,9 @@ impl Walk {
                     _ => Kind::Unknown,
                 }
             }
+            (_, "mark_static", [x, dim]) => self.mark_static(x, dim),
+            (_, "is_compiling", []) => Kind::Host(graph::Expr::Literal(graph::Host::Bool(true))),
+            (_, "is_exporting", []) => Kind::Host(graph::Expr::Literal(graph::Host::Bool(false))),
             (_, "cond", _) if closures(&args).is_some() => match closures(&args) {
                 Some(pair) => self.cond(c, args[0], pair),
                 None => Kind::Unknown,
@@ -329,6 +332,42 @@ impl Walk {
                     _ => self.refuse_call(c, path),
                 },
             },
+        }
+    }
+
+    /// `mark_static(&x, dim)`: where the call is dynamic, that dim of a parameter stays a number of the key.
+    fn mark_static(&mut self, x: &Expr, dim: &Expr) -> Kind {
+        let (at, at_dim) = (tokens(x), tokens(dim));
+        let (kind, dim) = (self.expr(x), self.expr(dim));
+        let (Some(v), Some(dim)) = (
+            self.as_tensor(kind, &at),
+            self.as_host(dim, &at_dim, HostType::IntLiteral),
+        ) else {
+            return Kind::Unknown;
+        };
+        let dim = match self.builder.known(&dim).and_then(graph::Host::as_int) {
+            Some(dim) => dim,
+            None => {
+                let message = "the dim of `mark_static` is not known at build time";
+                return self.fail(Diagnostic::new(code::INDEX, at_dim, message).help("write a literal"));
+            }
+        };
+        let module = &mut self.builder.module;
+        match module.graph.node(module.graph.source(v)).kind {
+            graph::NodeKind::Input(i) if module.graph.source(v) == v.node => {
+                if !module.statics.contains(&(i, dim)) {
+                    module.statics.push((i, dim));
+                }
+                Kind::unit()
+            }
+            _ => self.fail(
+                Diagnostic::new(
+                    code::ARGUMENT_KIND,
+                    at,
+                    "`mark_static` takes a parameter of the function",
+                )
+                .help("mark the parameter whose size this one has"),
+            ),
         }
     }
 

@@ -198,6 +198,12 @@ impl<'a> Parser<'a> {
                 self.module.locations[0].column = column;
             }
         }
+        while self.keyword("static") {
+            let input = self.small()?;
+            let negative = self.eat("-");
+            let dim = self.int(negative)?;
+            self.module.statics.push((input, dim));
+        }
         while self.keyword("aggregate") {
             self.aggregate()?;
         }

@@ -223,6 +223,9 @@ impl GraphModule {
             }
             f.write_str("\n")?;
         }
+        for (input, dim) in &self.statics {
+            writeln!(f, "  static {input} {dim}")?;
+        }
         for a in &self.aggregates {
             writeln!(f, "  aggregate {} {}", name(&a.name), a.schema)?;
         }

@@ -72,6 +72,8 @@ pub struct Function {
     /// How the functions that it calls are reached.
     callees: &'static [fn() -> &'static Function],
     reuse_limit: Option<usize>,
+    /// Whether sizes that nothing fixes are symbolic.
+    dynamic: bool,
     /// The consts that its graph reads.
     consts: Option<fn() -> Vec<HostArg>>,
     /// For each path, how many results there are where the return type does not say.
@@ -219,6 +221,7 @@ impl Function {
             strips,
             callees: &[],
             reuse_limit: None,
+            dynamic: false,
             consts: None,
             codes: &[],
             state: OnceLock::new(),
@@ -236,6 +239,13 @@ impl Function {
     #[must_use]
     pub const fn reading(mut self, consts: fn() -> Vec<HostArg>) -> Function {
         self.consts = Some(consts);
+        self
+    }
+
+    /// One entry serves all sizes, but for 0 and 1.
+    #[must_use]
+    pub const fn dynamic(mut self) -> Function {
+        self.dynamic = true;
         self
     }
 
@@ -429,7 +439,7 @@ impl Function {
         for f in &plan.fallbacks {
             log::debug!("{}: group `{}` falls back: {}", self.path, f.group, f.reason);
         }
-        let pattern = pattern(&linked.blob.module, &key);
+        let pattern = pattern(&linked.blob.module, &key, self.dynamic);
         let entry = enter(&mut entries, path, &pattern);
         let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
         let tally = Arc::new(Tally {
@@ -598,8 +608,9 @@ impl State {
     }
 }
 
-/// The key pattern of an entry: `x: f32[B, 64]`, with classes 0, 1 and symbol for named dims.
-fn pattern(module: &GraphModule, key: &Key) -> String {
+/// The key pattern of an entry: `x: f32[B, 64]`, with classes 0, 1 and symbol for named dims, and for all where the call
+/// is `dynamic`.
+fn pattern(module: &GraphModule, key: &Key, dynamic: bool) -> String {
     let mut parts = Vec::new();
     for (i, t) in key.tensors.iter().enumerate() {
         let name = &module.graph.node(module.graph.inputs[i]).name;
@@ -613,7 +624,10 @@ fn pattern(module: &GraphModule, key: &Key) -> String {
             .iter()
             .enumerate()
             .map(|(d, &n)| match spec.and_then(|s| s.get(d)) {
+                _ if is_static(module, i, d, t.shape.len()) => n.to_string(),
                 Some(Dim::Symbol(s)) if n > 1 => symbol(&module.symbols, *s),
+                Some(Dim::Known(_)) => n.to_string(),
+                _ if dynamic && n > 1 => "_".into(),
                 _ => n.to_string(),
             })
             .collect();
@@ -639,6 +653,14 @@ fn pattern(module: &GraphModule, key: &Key) -> String {
         parts.push("no_grad".into());
     }
     parts.join(", ")
+}
+
+/// Whether `mark_static` names a dim.
+fn is_static(module: &GraphModule, input: usize, dim: usize, rank: usize) -> bool {
+    module.statics.iter().any(|&(i, d)| {
+        let d = if d < 0 { d + rank as i64 } else { d };
+        i as usize == input && d == dim as i64
+    })
 }
 
 fn symbol(symbols: &[Symbol], i: u32) -> String {

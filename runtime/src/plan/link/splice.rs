@@ -68,6 +68,7 @@ pub(super) fn splice(
             name: source.name.clone(),
             file: source.file.clone(),
             symbols: source.symbols.clone(),
+            statics: source.statics.clone(),
             output_specs: source.output_specs.clone(),
             scalars: source
                 .scalars
