@@ -112,7 +112,8 @@ pub fn returned(tree: &ReturnTree, o: &Ident) -> TokenStream {
 pub fn writes(c: &Captured, o: &Ident) -> TokenStream {
     let leaves = c.params.iter().flat_map(|param| param.leaves());
     let tensors = leaves.filter(|l| l.kind == LeafKind::Tensor).zip(0u32..);
-    let written = |i: &u32| c.paths.iter().any(|path| path.writes.contains(i));
+    // before what a function needs was looked up, any of them may be
+    let written = |i: &u32| c.paths.is_empty() || c.paths.iter().any(|path| path.writes.contains(i));
     let new = Ident::new("__tp_new", Span::mixed_site());
     let write = |(leaf, i): (Leaf, u32)| {
         let place = leaf.place.filter(|_| written(&i))?;
