@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
 use crate::model::{ModelFn, Ty, called, foreign};
-use crate::parameter::{LeafKind, Param, name_wildcards, names};
+use crate::parameter::{LeafKind, Param, ParamTree, host_type, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
 use crate::region::RegionOptions;
@@ -344,6 +344,8 @@ enum Bound<'a> {
     /// A parameter whose type was reported.
     Unknown(&'a Pat),
     Param(Param, &'a PatType, Vec<Spec>),
+    /// A const parameter.
+    Generic(Param),
 }
 
 /// An item under an attribute that goes on functions.
@@ -585,6 +587,13 @@ fn capture(
             bound.push(Bound::Param(param, typed, specs));
         }
     }
+    for p in sig.generics.const_params() {
+        if let Some(ty) = host_type(&p.ty) {
+            let tree = ParamTree::Host(ty, p.ident.span());
+            let name = p.ident.clone();
+            bound.push(Bound::Generic(Param { name, tree }));
+        }
+    }
     let mut return_specs = Vec::new();
     for (i, named) in options.specs.iter().enumerate() {
         if named.name == "return" {
@@ -624,7 +633,7 @@ fn capture(
     }
     let params = |bound: Vec<Bound<'_>>| {
         let params = bound.into_iter().filter_map(|b| match b {
-            Bound::Param(param, ..) => Some(param),
+            Bound::Param(param, ..) | Bound::Generic(param) => Some(param),
             _ => None,
         });
         params.collect()
@@ -650,6 +659,7 @@ fn capture(
                 Bound::Receiver => walk.bind_self(),
                 Bound::Unknown(pat) => walk.unknown_pattern(pat),
                 Bound::Param(param, written, specs) => walk.bind_param(param, written, specs),
+                Bound::Generic(param) => walk.bind_generic(param),
             }
         }
         walk.bind_reads();

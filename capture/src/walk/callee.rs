@@ -13,7 +13,7 @@ use crate::returns::ReturnTree;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::rc::Rc;
-use syn::{Expr as Syntax, ExprMethodCall, Path};
+use syn::{Expr as Syntax, ExprMethodCall, GenericArgument, Path, PathArguments, Type};
 use tensorplay_graph::{
     Arg, EvalArg, Expr, GraphModule, Host, Interpreter, Node, NodeId, NodeKind, Op, OpError, TensorType,
     TypeError, TypeInterpreter, Value, copy_call,
@@ -106,12 +106,16 @@ impl Walk {
         let Some(name) = path.segments.last().map(|s| s.ident.clone()) else {
             return Kind::Unknown;
         };
-        let Some(args) = self.arguments(Some(export), None, args, &name) else {
+        // const arguments follow the others, as const parameters do
+        let consts = const_arguments(path);
+        let args: Vec<&Syntax> = args.iter().copied().chain(&consts).collect();
+        let Some(args) = self.arguments(Some(export), None, &args, &name) else {
             return Kind::Unknown;
         };
         if export.is_closed() {
             return self.splice(export, args, whole, &name);
         }
+        let path = &self.reachable(path);
         let mut twin = path.clone();
         twin.segments
             .iter_mut()
@@ -125,6 +129,31 @@ impl Walk {
             whole,
             &name,
         )
+    }
+
+    /// The path without the function's own const parameters, which a `static` cannot name: any value reaches the same
+    /// record.
+    fn reachable(&self, path: &Path) -> Path {
+        let mut path = path.clone();
+        let Some(last) = path.segments.last_mut() else {
+            return path;
+        };
+        if let PathArguments::AngleBracketed(list) = &mut last.arguments {
+            for a in &mut list.args {
+                let own = match &*a {
+                    GenericArgument::Type(Type::Path(p)) => p
+                        .path
+                        .get_ident()
+                        .is_some_and(|i| self.generics.contains(&i.to_string())),
+                    GenericArgument::Const(_) => true,
+                    _ => false,
+                };
+                if own {
+                    *a = GenericArgument::Const(syn::parse_quote!(0));
+                }
+            }
+        }
+        path
     }
 
     fn arguments(
@@ -344,6 +373,24 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// The const arguments of a path's last segment.
+fn const_arguments(path: &Path) -> Vec<Syntax> {
+    let arguments = path.segments.last().map(|s| &s.arguments);
+    let Some(PathArguments::AngleBracketed(list)) = arguments else {
+        return Vec::new();
+    };
+    let one = |a: &GenericArgument| match a {
+        GenericArgument::Const(e) => Some(e.clone()),
+        GenericArgument::Type(Type::Path(p)) => Some(Syntax::Path(syn::ExprPath {
+            attrs: Vec::new(),
+            qself: None,
+            path: p.path.clone(),
+        })),
+        _ => None,
+    };
+    list.args.iter().filter_map(one).collect()
 }
 
 /// A part of the callee's receiver, as the caller reaches it.

@@ -32,6 +32,16 @@ impl Walk {
         self.scope.bind(p.name.to_string(), kind);
     }
 
+    /// A const parameter is a number behind the others.
+    pub fn bind_generic(&mut self, p: &Param) {
+        if let ParamTree::Host(ty, _) = p.tree {
+            let name = p.name.to_string();
+            let number = self.scalar(name.clone(), ty);
+            self.generics.push(name.clone());
+            self.scope.bind(name, Kind::Host(number));
+        }
+    }
+
     fn bind_part(
         &mut self,
         tree: &ParamTree,

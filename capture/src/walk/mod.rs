@@ -68,6 +68,8 @@ pub(crate) struct Walk {
     looped: Vec<Looped>,
     /// The number of the next call.
     sites: i64,
+    /// The function's const parameters.
+    generics: Vec<String>,
     tensors: usize,
     scalars: usize,
     /// The tensors that the caller lends for assignment.
@@ -134,6 +136,7 @@ impl Walk {
             loops: Vec::new(),
             looped: Vec::new(),
             sites: 0,
+            generics: Vec::new(),
             tensors: 0,
             scalars: 0,
             cells: Vec::new(),
