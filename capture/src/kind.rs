@@ -36,6 +36,8 @@ pub enum Kind {
     Place(Place),
     /// A struct or a list of the module's types, or a layer from elsewhere.
     Part(PartOf),
+    /// In a list, what the steps of a loop of unknown length added.
+    Many(Many),
     /// Not captured; an error was reported, or rustc reports it. Silent.
     Unknown,
 }
@@ -58,6 +60,17 @@ pub struct Place {
     pub field: bool,
     /// Whether it was borrowed (`&self.w`): a number is never passed so.
     pub borrowed: bool,
+}
+
+/// What the steps of a loop added to a list, one each.
+#[derive(Clone, Debug)]
+pub struct Many {
+    /// The tensors.
+    pub list: Value,
+    /// The same with a new first axis of size 1.
+    pub rows: Value,
+    /// How many there are.
+    pub count: Expr,
 }
 
 /// A part of an aggregate argument.
@@ -93,6 +106,7 @@ impl Kind {
             Kind::Maybe(..) | Kind::Some(_) | Kind::None => "an `Option`",
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",
+            Kind::Many(_) => "a list of unknown length",
             Kind::Part(p) if matches!(p.ty, Ty::List(_)) => "a list of layers",
             Kind::Part(_) => "a layer",
             Kind::Unknown => "unknown",

@@ -93,11 +93,34 @@ pub(crate) fn infer_call(
             .help("change the operands so that the number exists")
             .at([i]));
     }
-    let args: Vec<ArgType> = args
+    let types: Vec<ArgType> = args
         .iter()
         .map(|a| arg_type(a, &env, &|v| graph.ty(v).clone()))
         .collect();
-    infer_types(symbols, op, &args, wanted)
+    let mut results = infer_types(symbols, op, &types, wanted)?;
+    if let (Op::Cat, Some(Arg::List(list)), Some(ty)) = (op, args.first(), results.first_mut())
+        && list
+            .iter()
+            .any(|a| matches!(a, Arg::Value(v) if graph.is_list(*v)))
+    {
+        open_axis(ty, args.get(1), &env);
+    }
+    Ok(results)
+}
+
+/// The size along an axis that tensors of unknown number are joined along is not known.
+fn open_axis(ty: &mut TensorType, dim: Option<&Arg>, env: &dyn Env) {
+    let dim = match dim {
+        Some(Arg::Host(e)) => e.eval(env).ok().and_then(Host::as_int),
+        _ => None,
+    };
+    if let Some(shape) = &mut ty.shape {
+        let rank = shape.len() as i64;
+        match dim.map(|d| if d < 0 { d + rank } else { d }) {
+            Some(d) if d >= 0 && d < rank => shape[d as usize] = Dim::Unknown,
+            _ => shape.fill(Dim::Unknown),
+        }
+    }
 }
 
 /// Like [`infer_call`], from the types of the arguments.

@@ -313,6 +313,14 @@ impl Graph {
         self.nodes[at.index()].interior = false;
     }
 
+    /// Whether a value stands for a list: what every step of a loop adds. Among the tensors of `cat` it is all of them.
+    pub fn is_list(&self, v: Value) -> bool {
+        match self.nodes.get(v.node.index()).and_then(Node::link) {
+            Some(link) => matches!(link.callee, Callee::Body { .. }) && v.index as usize >= link.carry.len(),
+            None => false,
+        }
+    }
+
     /// For every node, how many arguments and outputs use its results as tensors.
     pub fn use_counts(&self) -> Vec<u32> {
         let mut uses = vec![0; self.nodes.len()];

@@ -83,7 +83,11 @@ impl Walk {
         match kind {
             Kind::List(kinds) => {
                 // all are looked at, so that all errors are reported
-                let values: Vec<Option<Value>> = kinds.into_iter().map(|k| self.as_tensor(k, at)).collect();
+                let one = |walk: &mut Walk, k| match k {
+                    Kind::Many(many) => Some(many.list),
+                    k => walk.as_tensor(k, at),
+                };
+                let values: Vec<Option<Value>> = kinds.into_iter().map(|k| one(self, k)).collect();
                 values
                     .into_iter()
                     .map(|v| v.map(Arg::Value))

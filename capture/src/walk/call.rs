@@ -85,7 +85,7 @@ impl Walk {
             option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
             Kind::Part(p) => self.part_method(p, m),
             Kind::Opaque(value) => self.opaque_method(value, m),
-            other @ (Kind::Try(_) | Kind::Cell(_)) => self.refuse_method(m, other.describe()),
+            other @ (Kind::Try(_) | Kind::Cell(_) | Kind::Many(_)) => self.refuse_method(m, other.describe()),
         }
     }
 
@@ -374,6 +374,11 @@ impl Walk {
     /// `Tensor::zeros(..)`, `Tensor::cat(..)`, and methods written as functions.
     fn tensor_function(&mut self, c: &ExprCall, name: &Ident, args: &[&Expr]) -> Kind {
         let word = name.to_string();
+        if let ("stack", [list, dim]) = (word.as_str(), args)
+            && let Some(kind) = self.stack_many(list, dim, c.to_token_stream(), name)
+        {
+            return kind;
+        }
         if let Some((op, fallible)) = operation(&word) {
             let called = Called {
                 op,

@@ -8,7 +8,7 @@ use super::callee::common;
 use super::control::Body;
 use super::{Jump, Walk};
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::{Kind, PartOf};
+use crate::kind::{Kind, Many, PartOf};
 use crate::loops::{ELEMENT, INDEX, LOOP_SHIFT, Looped};
 use crate::model::Ty;
 use crate::paths;
@@ -59,9 +59,11 @@ impl Walk {
         }
         let names = self.assigned(&Syntax::ForLoop(f.clone()));
         let mut carried: Vec<(String, Value)> = Vec::new();
+        let mut lists: Vec<(String, usize)> = Vec::new();
         for name in names {
             match self.scope.get(&name) {
                 Some(Kind::Tensor(v)) => carried.push((name, *v)),
+                Some(Kind::List(kinds)) => lists.push((name, kinds.len())),
                 Some(Kind::Unknown) | None => {}
                 Some(other) => {
                     let message = format!("`{name}` is {}, which this loop changes", other.describe());
@@ -78,7 +80,7 @@ impl Walk {
         for _ in 0..4 {
             let mark = self.mark();
             let errors = self.errors.len();
-            let Some((steps, frame)) = self.body_paths(f, &over, &carried, &types) else {
+            let Some((steps, frame)) = self.body_paths(f, &over, &carried, &lists, &types) else {
                 return self.refuse_loop_silently(f);
             };
             if self.errors.len() > errors {
@@ -91,7 +93,7 @@ impl Walk {
                 }
             }
             if wider == types {
-                return self.push_each(f, at, over, carried, types, steps, frame);
+                return self.push_each(f, at, over, (carried, lists), types, steps, frame);
             }
             types = wider;
             self.rewind(mark);
@@ -105,6 +107,7 @@ impl Walk {
         f: &ExprForLoop,
         over: &Over,
         carried: &[(String, Value)],
+        lists: &[(String, usize)],
         types: &[TensorType],
     ) -> Option<(Vec<Step>, LoopFrame)> {
         let facts = self.facts.len();
@@ -130,7 +133,7 @@ impl Walk {
                 break;
             }
             self.script = decisions;
-            let step = self.body_path(f, over, k, carried, types);
+            let step = self.body_path(f, over, k, (carried, lists), types);
             let taken = std::mem::take(&mut self.decided)
                 .into_iter()
                 .map(|(_, t)| t)
@@ -152,7 +155,7 @@ impl Walk {
         f: &ExprForLoop,
         over: &Over,
         k: u32,
-        carried: &[(String, Value)],
+        (carried, lists): (&[(String, Value)], &[(String, usize)]),
         types: &[TensorType],
     ) -> Option<Step> {
         let mark = self.builder.module.graph.nodes.len();
@@ -163,6 +166,7 @@ impl Walk {
         }
         self.scope.enter();
         let before: Vec<Kind> = carried.iter().map(|(_, v)| Kind::Tensor(*v)).collect();
+        let lists_before: Vec<Option<Kind>> = lists.iter().map(|(n, _)| self.scope.get(n).cloned()).collect();
         for ((name, v), ty) in carried.iter().zip(types) {
             let node = Node {
                 kind: NodeKind::Call(Op::Detach, vec![Arg::Value(*v)]),
@@ -216,6 +220,27 @@ impl Walk {
         let known = carried
             .iter()
             .all(|(name, _)| matches!(self.scope.get(name), Some(Kind::Tensor(_))));
+        let mut grown = Vec::with_capacity(lists.len());
+        for ((name, len), before) in lists.iter().zip(lists_before) {
+            let added = match self.scope.get(name) {
+                Some(Kind::List(kinds)) => kinds.get(*len..).map(<[Kind]>::to_vec),
+                _ => None,
+            };
+            grown.push(match added.as_deref() {
+                Some([Kind::Tensor(v)]) => {
+                    let row = self
+                        .builder
+                        .call(Op::Unsqueeze, vec![Arg::Value(*v), Arg::int(0)]);
+                    outputs.extend([*v, row.unwrap_or(*v)]);
+                    1
+                }
+                Some(added) => added.len(),
+                None => usize::MAX,
+            });
+            if let Some(before) = before {
+                self.scope.assign(name, before);
+            }
+        }
         for ((name, _), kind) in carried.iter().zip(before) {
             self.scope.assign(name, kind);
         }
@@ -241,6 +266,17 @@ impl Walk {
             self.fail(
                 Diagnostic::new(code::STATEMENT, f.for_token, message)
                     .help("take every step, or use `tensorplay::while_loop(..)`"),
+            );
+            return None;
+        }
+        if grown.iter().any(|n| *n != 1) {
+            self.fail(
+                Diagnostic::new(
+                    code::STATEMENT,
+                    f.for_token,
+                    "a loop of unknown length adds one tensor a step to each list that it changes",
+                )
+                .help("push one tensor in every step, into a list of its own"),
             );
             return None;
         }
@@ -331,8 +367,8 @@ impl Walk {
         f: &ExprForLoop,
         at: TokenStream,
         over: Over,
-        carried: Vec<(String, Value)>,
-        types: Vec<TensorType>,
+        (carried, lists): (Vec<(String, Value)>, Vec<(String, usize)>),
+        mut types: Vec<TensorType>,
         steps: Vec<Step>,
         frame: LoopFrame,
     ) -> Kind {
@@ -348,6 +384,16 @@ impl Walk {
             step.body.outputs.iter().for_each(|v| read(*v));
             step.guards.iter().for_each(|g| g.values(&mut read));
         }
+        // what is added to a list has the type that all paths have in common; a step may be of any size
+        for k in 0..2 * lists.len() {
+            let mut all = steps.iter().map(|s| {
+                let v = s.body.outputs[carried.len() + k];
+                s.body.type_of(v, &self.builder.module.graph)
+            });
+            let mut ty = all.next().unwrap_or_default();
+            all.for_each(|other| common(&mut ty, &other));
+            types.push(ty);
+        }
         let first = self.builder.module.regions.len();
         let n = steps.len();
         for (i, step) in steps.into_iter().enumerate() {
@@ -360,6 +406,14 @@ impl Walk {
             self.builder.module.regions.push(region);
         }
         let site = self.site();
+        let count = match &over {
+            Over::Range { count, .. } => count.clone(),
+            Over::Layers(part, _) => {
+                let name = format!("{}.len()", part.name);
+                let path = part.path.clone();
+                self.read_part_host(Part { path, name }, HostType::Usize)
+            }
+        };
         let over = match &over {
             Over::Layers(part, _) => Arg::Field(part.path.clone()),
             Over::Range { count, .. } => Arg::Host(count.clone()),
@@ -385,8 +439,20 @@ impl Walk {
         ];
         match self.builder.call_regions(Op::Each, args, types) {
             Ok(values) => {
+                let added = values[carried.len()..].to_vec();
                 for ((name, _), v) in carried.iter().zip(values) {
                     self.scope.assign(name, Kind::Tensor(v));
+                }
+                for ((name, _), pair) in lists.iter().zip(added.chunks(2)) {
+                    if let (Some(Kind::List(kinds)), [list, rows]) = (self.scope.get(name), pair) {
+                        let mut kinds = kinds.clone();
+                        kinds.push(Kind::Many(Many {
+                            list: *list,
+                            rows: *rows,
+                            count: count.clone(),
+                        }));
+                        self.scope.assign(name, Kind::List(kinds));
+                    }
                 }
                 Kind::unit()
             }

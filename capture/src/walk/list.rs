@@ -4,11 +4,11 @@ use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprMethodCall, ExprRepeat, Macro, Pat, Token};
-use tensorplay_graph::{Host, Value};
+use tensorplay_graph::{Arg, Expr as Scalar, Host, HostBinary, HostType, Op, Value};
 
 /// `a, b`, or `a; n`.
 enum Elements {
@@ -119,10 +119,77 @@ impl Walk {
         }
     }
 
+    /// `Tensor::stack(&list, dim)` of a list that a loop of unknown length filled: its rows joined, and the new axis moved
+    /// to its place.
+    pub(super) fn stack_many(
+        &mut self,
+        list: &Expr,
+        dim: &Expr,
+        whole: TokenStream,
+        at: &Ident,
+    ) -> Option<Kind> {
+        let Kind::List(kinds) = self.peek(list)? else {
+            return None;
+        };
+        if !kinds.iter().any(|k| matches!(k, Kind::Many(_))) {
+            return None;
+        }
+        let (at_list, at_dim) = (tokens(list), tokens(dim));
+        let dim = self.expr(dim);
+        let Some(dim) = self.as_host(dim, &at_dim, HostType::IntLiteral) else {
+            return Some(Kind::Unknown);
+        };
+        let mut rows = Vec::with_capacity(kinds.len());
+        for kind in kinds {
+            rows.push(match kind {
+                Kind::Many(many) => Arg::Value(many.rows),
+                kind => {
+                    let Some(v) = self.as_tensor(kind, &at_list) else {
+                        return Some(Kind::Unknown);
+                    };
+                    let args = vec![Arg::Value(v), Arg::int(0)];
+                    match self.call(Op::Unsqueeze, args, &[], whole.clone(), at.span()) {
+                        Kind::Tensor(v) => Arg::Value(v),
+                        other => return Some(other),
+                    }
+                }
+            });
+        }
+        let parts = [at_list, at_dim];
+        let joined = self.call(
+            Op::Cat,
+            vec![Arg::List(rows), Arg::int(0)],
+            &parts,
+            whole.clone(),
+            at.span(),
+        );
+        let Kind::Tensor(v) = joined else {
+            return Some(joined);
+        };
+        if dim.literal().and_then(Host::as_int) == Some(0) {
+            return Some(Kind::Tensor(v));
+        }
+        let args = vec![Arg::Value(v), Arg::int(0), Arg::Host(dim)];
+        Some(self.call(Op::Movedim, args, &parts, whole, at.span()))
+    }
+
+    /// What a local is, behind `&`, without walking anything.
+    fn peek(&self, e: &Expr) -> Option<Kind> {
+        match e {
+            Expr::Reference(r) => self.peek(&r.expr),
+            Expr::Paren(p) => self.peek(&p.expr),
+            Expr::MethodCall(m) if m.args.is_empty() && (m.method == "as_slice" || m.method == "clone") => {
+                self.peek(&m.receiver)
+            }
+            Expr::Path(p) => self.scope.get(&p.path.get_ident()?.to_string()).cloned(),
+            _ => None,
+        }
+    }
+
     /// The method of a list.
     pub(super) fn list_method(&mut self, kinds: Vec<Kind>, m: &ExprMethodCall) -> Kind {
         match (m.method.to_string().as_str(), m.args.len()) {
-            ("len", 0) => Kind::Host(tensorplay_graph::Expr::int(kinds.len() as i64)),
+            ("len", 0) => Kind::Host(length(&kinds)),
             ("is_empty", 0) => Kind::Host(tensorplay_graph::Expr::Literal(Host::Bool(kinds.is_empty()))),
             ("to_vec" | "clone" | "as_slice", 0) => Kind::List(kinds),
             _ => self.refuse_method(m, "a tuple, array or `Vec`"),
@@ -137,5 +204,21 @@ fn is_place(e: &Expr) -> bool {
         Expr::Index(i) => is_place(&i.expr),
         Expr::Path(p) => p.path.get_ident().is_some(),
         _ => false,
+    }
+}
+
+/// How many tensors a list has.
+fn length(kinds: &[Kind]) -> Scalar {
+    let open = kinds.iter().filter_map(|k| match k {
+        Kind::Many(many) => Some(many.count.clone()),
+        _ => None,
+    });
+    let known = kinds.iter().filter(|k| !matches!(k, Kind::Many(_))).count();
+    let add = |a, b| Scalar::Binary(HostBinary::Add, Box::new(a), Box::new(b));
+    let wide = |e| Scalar::Cast(HostType::Usize, Box::new(e));
+    match open.map(wide).reduce(add) {
+        None => Scalar::int(known as i64),
+        Some(open) if known == 0 => open,
+        Some(open) => add(Scalar::int(known as i64), open),
     }
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use tensorplay_graph::{
     Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter, Link, Node,
-    NodeId, Op, TensorType, Tree, TypeError,
+    NodeId, Op, TensorType, Tree, TypeError, Value,
 };
 use tensorplay_stax::blob::Blob;
 
@@ -239,6 +239,8 @@ struct Walk<'a, 'c> {
     blob: &'a Blob,
     scalars: &'c [Host],
     calls: BTreeMap<usize, Calls>,
+    /// The types of what the steps of loops add to lists.
+    lists: BTreeMap<Value, Vec<TensorType>>,
 }
 
 enum Stop {
@@ -269,10 +271,11 @@ impl Interpreter<TensorType> for Walk<'_, '_> {
         id: NodeId,
         node: &Node,
         op: Op,
-        args: Vec<EvalArg<TensorType>>,
+        mut args: Vec<EvalArg<TensorType>>,
     ) -> std::result::Result<Vec<TensorType>, Stop> {
+        self.expand(node, &mut args);
         match node.link() {
-            Some(link) => self.link(&link, args).map_err(Stop::Run),
+            Some(link) => self.link(id, &link, args).map_err(Stop::Run),
             None => PathTypes::new(self.blob, self.scalars)
                 .call(id, node, op, args)
                 .map_err(Stop::Type),
@@ -292,10 +295,16 @@ impl<'a, 'c> Walk<'a, 'c> {
             blob,
             scalars,
             calls: BTreeMap::new(),
+            lists: BTreeMap::new(),
         }
     }
 
-    fn link(&mut self, link: &Link<'_>, args: Vec<EvalArg<TensorType>>) -> Result<Vec<TensorType>> {
+    fn link(
+        &mut self,
+        id: NodeId,
+        link: &Link<'_>,
+        args: Vec<EvalArg<TensorType>>,
+    ) -> Result<Vec<TensorType>> {
         let mut args = args.into_iter();
         let over = args.next();
         // the site
@@ -347,6 +356,9 @@ impl<'a, 'c> Walk<'a, 'c> {
                 };
                 let blob = self.blob;
                 let mut steps = Vec::with_capacity(n);
+                let carried = carry.len();
+                let added = self.blob.written.node(id).types.len().saturating_sub(carried);
+                let mut lists: Vec<Vec<TensorType>> = vec![Vec::with_capacity(n); added];
                 for i in 0..n {
                     let element = elements.and_then(|l| l.get(i));
                     let step = Host::Int(i as i64);
@@ -357,12 +369,45 @@ impl<'a, 'c> Walk<'a, 'c> {
                         hosts: std::iter::once(step).chain(hosts.iter().copied()).collect(),
                         trees: element.into_iter().chain(trees.iter().copied()).collect(),
                     };
-                    let (chosen, results) = self.chooser.choose(&frame)?;
+                    let (chosen, mut results) = self.chooser.choose(&frame)?;
+                    for (list, ty) in lists.iter_mut().zip(results.drain(carried.min(results.len())..)) {
+                        list.push(ty);
+                    }
                     carry = results.into_iter().map(Some).collect();
                     steps.push(chosen);
                 }
                 self.calls.insert(link.site, Calls::Body(steps));
-                Ok(carry.into_iter().map(Option::unwrap_or_default).collect())
+                let mut results: Vec<TensorType> = carry.into_iter().map(Option::unwrap_or_default).collect();
+                for (k, list) in lists.into_iter().enumerate() {
+                    results.push(list.last().cloned().unwrap_or_default());
+                    let index = (carried + k) as u32;
+                    self.lists.insert(Value { node: id, index }, list);
+                }
+                Ok(results)
+            }
+        }
+    }
+
+    /// A list among the tensors of an operation is all of them.
+    fn expand(&self, node: &Node, args: &mut [EvalArg<TensorType>]) {
+        for (arg, written) in args.iter_mut().zip(node.args()) {
+            let (EvalArg::List(types), Arg::List(written)) = (arg, written) else {
+                continue;
+            };
+            if !written
+                .iter()
+                .any(|a| matches!(a, Arg::Value(v) if self.lists.contains_key(v)))
+            {
+                continue;
+            }
+            let old = std::mem::take(types);
+            for (ty, a) in old.into_iter().zip(written) {
+                match a {
+                    Arg::Value(v) if self.lists.contains_key(v) => {
+                        types.extend(self.lists[v].iter().cloned().map(EvalArg::Value));
+                    }
+                    _ => types.push(ty),
+                }
             }
         }
     }

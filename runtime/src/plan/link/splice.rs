@@ -20,6 +20,9 @@ use tensorplay_stax::schedule::{Member, Schedule, Unit, UnitKind};
 
 type Kernel = Option<(Arc<Lowered>, u32)>;
 
+/// Of a call: its results, what each step of a loop adds to lists, and its units.
+type Spliced = (Vec<Value>, Vec<Vec<Value>>, Vec<Placed>);
+
 /// A unit on its way into the linked schedule.
 struct Placed {
     unit: Unit,
@@ -202,6 +205,7 @@ impl Splicer {
         }
         let mut map: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
         let mut inside: BTreeMap<NodeId, Vec<Placed>> = BTreeMap::new();
+        let mut lists: BTreeMap<Value, Vec<Value>> = BTreeMap::new();
         for (id, node) in graph.ids().zip(&graph.nodes) {
             let values = match &node.kind {
                 NodeKind::Input(i) => match self.argument(f, *i as usize) {
@@ -219,15 +223,23 @@ impl Splicer {
                         of.copied().unwrap_or(gone)
                     };
                     for a in node.args_mut() {
-                        substitute(a, &hosts, &mut to);
+                        substitute(a, &hosts, &lists, &mut to);
                         if *a == Arg::Value(gone) {
                             *a = Arg::None;
                         }
                     }
                     if let Some(link) = node.link() {
-                        let (values, placed) = self.link(f, &link)?;
+                        let (values, added, placed) = self.link(f, &link)?;
                         inside.insert(id, placed);
-                        values
+                        let first = values.len() as u32;
+                        let last = added
+                            .iter()
+                            .map(|l| l.last().copied().unwrap_or(gone))
+                            .collect::<Vec<_>>();
+                        for (index, list) in (first..).zip(added) {
+                            lists.insert(Value { node: id, index }, list);
+                        }
+                        values.into_iter().chain(last).collect()
                     } else {
                         node.location += base;
                         offset_regions(&mut node, first_region);
@@ -334,7 +346,7 @@ impl Splicer {
     }
 
     /// A call, whose arguments are over the linked graph already.
-    fn link(&mut self, f: &Frame<'_>, link: &Link<'_>) -> Result<(Vec<Value>, Vec<Placed>)> {
+    fn link(&mut self, f: &Frame<'_>, link: &Link<'_>) -> Result<Spliced> {
         let tensor = |a: &Arg| match a {
             Arg::Value(v) => Some(*v),
             _ => None,
@@ -359,14 +371,15 @@ impl Splicer {
                     return Err(Error::value("call", message)
                         .with_help("return the new value, and assign it where the function is called"));
                 }
-                self.path(&Frame {
+                let (values, placed) = self.path(&Frame {
                     callable: *callable,
                     blob,
                     chosen,
                     tensors,
                     hosts: hosts.into_iter().chain(consts).collect(),
                     trees,
-                })
+                })?;
+                Ok((values, Vec::new(), placed))
             }
             (Callee::Body { over, regions }, Some(Calls::Body(steps))) => {
                 let elements = match tree(over) {
@@ -374,11 +387,11 @@ impl Splicer {
                     _ => None,
                 };
                 let mut carry: Vec<Option<Value>> = link.carry.iter().map(tensor).collect();
-                let mut placed = Vec::new();
+                let (mut placed, mut added) = (Vec::new(), Vec::<Vec<Value>>::new());
                 for (i, chosen) in steps.iter().enumerate() {
                     let region = regions.get(chosen.path).and_then(|r| f.blob.regions.get(*r));
                     let element = elements.and_then(|l| l.get(i));
-                    let (values, units) = self.path(&Frame {
+                    let (mut values, units) = self.path(&Frame {
                         callable: f.callable,
                         blob: region.ok_or_else(|| lost(f))?,
                         chosen,
@@ -388,11 +401,14 @@ impl Splicer {
                             .collect(),
                         trees: element.into_iter().chain(trees.iter().copied()).collect(),
                     })?;
+                    let new = values.split_off(carry.len().min(values.len()));
+                    added.resize(new.len(), Vec::new());
+                    added.iter_mut().zip(new).for_each(|(list, v)| list.push(v));
                     carry = values.into_iter().map(Some).collect();
                     placed.extend(units);
                 }
                 let results = carry.into_iter().map(|v| v.ok_or_else(|| lost(f)));
-                Ok((results.collect::<Result<_>>()?, placed))
+                Ok((results.collect::<Result<_>>()?, added, placed))
             }
             _ => Err(lost(f)),
         }
@@ -484,11 +500,29 @@ fn typed(e: &Expr, ty: HostType) -> Expr {
     }
 }
 
-fn substitute(arg: &mut Arg, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value) {
+fn substitute(
+    arg: &mut Arg,
+    hosts: &[Expr],
+    lists: &BTreeMap<Value, Vec<Value>>,
+    to: &mut impl FnMut(Value) -> Value,
+) {
     match arg {
         Arg::Value(v) => *v = to(*v),
         Arg::Host(e) => *e = substituted(e, hosts, to),
-        Arg::List(l) => l.iter_mut().for_each(|a| substitute(a, hosts, to)),
+        Arg::List(l) => {
+            let mut all = Vec::with_capacity(l.len());
+            for mut a in std::mem::take(l) {
+                if let Arg::Value(v) = &a
+                    && let Some(list) = lists.get(v)
+                {
+                    all.extend(list.iter().copied().map(Arg::Value));
+                    continue;
+                }
+                substitute(&mut a, hosts, lists, to);
+                all.push(a);
+            }
+            *l = all;
+        }
         Arg::Field(_) | Arg::None => {}
     }
 }
@@ -503,7 +537,7 @@ fn close(blob: &mut Blob, known: &[Expr]) {
     for graph in [&mut blob.module.graph, &mut blob.written] {
         for node in &mut graph.nodes {
             for a in node.args_mut() {
-                substitute(a, known, &mut |v| v);
+                substitute(a, known, &BTreeMap::new(), &mut |v| v);
             }
         }
     }
