@@ -650,21 +650,29 @@ fn capture(
         });
     }
     let (head, ident) = (sig.fn_token, &sig.ident);
-    let traced = trace(ident, errors, |script, reads| {
-        let receiver = env.receiver.clone();
-        let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
-        walk.place_function(ident.span(), quote!(#head #ident));
-        for b in &bound {
-            match b {
-                Bound::Receiver => walk.bind_self(),
-                Bound::Unknown(pat) => walk.unknown_pattern(pat),
-                Bound::Param(param, written, specs) => walk.bind_param(param, written, specs),
-                Bound::Generic(param) => walk.bind_generic(param),
+    let traced = trace(
+        ident,
+        errors,
+        options.specialize.len(),
+        |special, script, reads| {
+            let receiver = env.receiver.clone();
+            let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
+            walk.place_function(ident.span(), quote!(#head #ident));
+            for b in &bound {
+                match b {
+                    Bound::Receiver => walk.bind_self(),
+                    Bound::Unknown(pat) => walk.unknown_pattern(pat),
+                    Bound::Param(param, written, specs) => walk.bind_param(param, written, specs),
+                    Bound::Generic(param) => walk.bind_generic(param),
+                }
             }
-        }
-        walk.bind_reads();
-        walk.function(&f.block, returns.as_ref(), &return_specs)
-    })?;
+            if let Some(sizes) = special.and_then(|k| options.specialize.get(k)) {
+                walk.specialize(sizes);
+            }
+            walk.bind_reads();
+            walk.function(&f.block, returns.as_ref(), &return_specs)
+        },
+    )?;
     Some(Parts {
         paths: traced.modules,
         params: params(bound),

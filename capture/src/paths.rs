@@ -6,7 +6,7 @@
 //! first way where the script ends, and records the condition as a guard. The next script is the decisions of this
 //! walk with the last first way turned, so that paths come in source order, `then` before `else`.
 //!
-//! Invariants: exactly one path fits a call; all paths of a function have the same inputs and scalars, used or not;
+//! Invariants: a call takes the first path that fits, and one does; without special sizes no other would; all paths of a function have the same inputs and scalars, used or not;
 //! the number of paths is bounded, and more are an error.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
@@ -31,13 +31,15 @@ pub(crate) struct Traced {
     pub codes: Vec<Vec<u32>>,
 }
 
-/// Walks every path of a function; `None` if something was reported.
+/// Walks every path of a function, under each of its special sizes and then under all; `None` if something was reported.
 pub(crate) fn trace(
     at: impl ToTokens,
     errors: &Diagnostics,
-    walk: impl Fn(Vec<bool>, Reads) -> Walked,
+    specials: usize,
+    walk: impl Fn(Option<usize>, Vec<bool>, Reads) -> Walked,
 ) -> Option<Traced> {
     let mut script = Some(Vec::new());
+    let mut special = (specials > 0).then_some(0);
     let mut traced = Traced {
         modules: Vec::new(),
         spans: Vec::new(),
@@ -55,9 +57,13 @@ pub(crate) fn trace(
             break;
         }
         walks += 1;
-        let walked = walk(decisions, std::mem::take(&mut traced.reads));
+        let walked = walk(special, decisions, std::mem::take(&mut traced.reads));
         traced.reads = walked.reads;
         script = next(walked.decisions);
+        if let (Some(k), true) = (special, script.is_none()) {
+            special = Some(k + 1).filter(|k| *k < specials);
+            script = Some(Vec::new());
+        }
         if let Some(module) = walked.module {
             complete.push((walked.parameters, walked.looped));
             traced.modules.push(module);

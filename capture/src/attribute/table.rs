@@ -96,7 +96,7 @@ pub(crate) const COMPILE: &[Argument] = &[
     acts("spec", Takes::Specs),
     Argument {
         repeats: true,
-        ..later("specialize", Takes::Specs)
+        ..acts("specialize", Takes::Specs)
     },
     later("warn_breaks", Takes::Flag),
     later("self_test", Takes::Flag),

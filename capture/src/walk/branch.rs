@@ -1,13 +1,14 @@
 //! Branches on metadata: `if`, `match`, and the conditions that become guards.
 
 use super::{Walk, question};
+use crate::attribute::NamedSpec;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr as Syntax, ExprIf, ExprMatch, Lit, Pat, RangeLimits, UnOp};
-use tensorplay_graph::{Dim, Expr, Host, HostBinary, HostType, HostUnary};
+use tensorplay_graph::{Dim, Expr, Host, HostBinary, HostType, HostUnary, NodeId, Value};
 
 impl Walk {
     /// Whether a condition holds on this path; one that the build cannot tell becomes a guard.
@@ -37,6 +38,35 @@ impl Walk {
         }
         self.decided.push((condition, taken));
         taken
+    }
+
+    /// Assumes the sizes and dtypes of specs: each is a guard of this path.
+    pub fn specialize(&mut self, sizes: &[NamedSpec]) {
+        for named in sizes {
+            let inputs = self.builder.module.graph.inputs.clone();
+            let of = |id: &NodeId| self.builder.module.graph.node(*id).name == named.name.to_string();
+            let (Some(id), Some(spec)) = (inputs.into_iter().find(of), named.specs.first()) else {
+                continue;
+            };
+            let v = Value::from(id);
+            let ty = spec.lower(&mut self.builder.module);
+            let equal = |a, b| Expr::Binary(HostBinary::Eq, Box::new(a), Box::new(b));
+            let mut guards = Vec::new();
+            if let Some(d) = ty.dtype {
+                guards.push(equal(Expr::DTypeOf(v), Expr::Literal(Host::DType(d))));
+            }
+            if let Some(shape) = &ty.shape {
+                guards.push(equal(Expr::Rank(v), Expr::int(shape.len() as i64)));
+                for (i, d) in shape.iter().enumerate() {
+                    if let Some(n) = d.known() {
+                        let dim = Expr::Dim(v, Box::new(Expr::int(i as i64)));
+                        guards.push(equal(dim, Expr::int(n as i64)));
+                    }
+                }
+            }
+            self.builder.module.graph.guards.extend(guards);
+            self.builder.module.graph.nodes[id.index()].types[0].refine(&ty);
+        }
     }
 
     /// What a condition that holds tells about types: a rank or a dtype.

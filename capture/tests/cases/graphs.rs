@@ -239,3 +239,9 @@ fn unrolled(x: &Tensor) -> Tensor {
     }
     t
 }
+
+#[compile(spec(x = f32[B, 784]), specialize(x = f32[1, 784]), specialize(x = f32[_, 784], w = f32[784, 10]))]
+fn special_sizes(x: &Tensor, w: &Tensor) -> Tensor {
+    let y = x.matmul(w);
+    if y.dim(0) == 1 { y.squeeze(0) } else { y }
+}

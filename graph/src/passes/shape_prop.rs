@@ -12,7 +12,15 @@ pub fn run(module: &mut GraphModule) -> bool {
     for id in module.graph.ids() {
         let types = match module.graph.node(id).kind {
             NodeKind::Input(i) => match module.specs.get(i as usize) {
-                Some(Some(spec)) => vec![spec.clone()],
+                // a path of special sizes knows more than the spec
+                Some(Some(spec)) => match module.graph.node(id).types.as_slice() {
+                    [own] => {
+                        let mut ty = spec.clone();
+                        ty.refine(own);
+                        vec![ty]
+                    }
+                    _ => vec![spec.clone()],
+                },
                 _ => continue,
             },
             NodeKind::Call(..) => match infer_node(module, id) {
