@@ -3,15 +3,19 @@
 use tensorplay::compiler::Explanation;
 use tensorplay_graph::op::row::Lowering;
 use tensorplay_graph::{
-    DType, EvalArg, Expr, Host, Interpreter, Meta, Node, NodeId, Op, TensorType, TypeError, TypeInterpreter,
+    Callee, DType, EvalArg, Expr, Host, Interpreter, Meta, Node, NodeId, Op, TensorType, TypeError,
+    TypeInterpreter,
 };
+use tensorplay_stax::blob::Blob;
 use tensorplay_stax::schedule::UnitKind;
 
 /// The steps that a schedule names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Named {
-    /// Element-wise and row groups.
+    /// Element-wise and row groups, those of a loop's body once a step.
     pub groups: u64,
+    /// Element-wise and row groups, those of a loop's body once.
+    pub kernels: u64,
     /// Matrix products.
     pub contractions: u64,
     /// Runtime operations: those with a kernel of their own, and random tensors.
@@ -34,6 +38,21 @@ impl Named {
         };
         let blob =
             tensorplay_stax::analyse(source).map_err(|e| format!("the graph does not schedule: {e}"))?;
+        let module = &blob.module;
+        let mut walk = Walk {
+            types: TypeInterpreter {
+                symbols: &module.symbols,
+            },
+            named: Named::of_units(&blob),
+            bodies: &blob.regions,
+        };
+        let types = inputs.iter().map(|(d, s)| TensorType::known(*d, s)).collect();
+        walk.run(&module.graph, types, &[])
+            .map_err(|e| format!("the graph does not fit the inputs: {e}"))?;
+        Ok(walk.named)
+    }
+
+    fn of_units(blob: &Blob) -> Named {
         let mut named = Named::default();
         for unit in &blob.schedule.units {
             match unit.kind {
@@ -47,17 +66,18 @@ impl Named {
                 | UnitKind::Link => {}
             }
         }
-        let module = &blob.module;
-        let mut walk = Walk {
-            types: TypeInterpreter {
-                symbols: &module.symbols,
-            },
-            named,
-        };
-        let types = inputs.iter().map(|(d, s)| TensorType::known(*d, s)).collect();
-        walk.run(&module.graph, types, &[])
-            .map_err(|e| format!("the graph does not fit the inputs: {e}"))?;
-        Ok(walk.named)
+        named.kernels = named.groups;
+        named
+    }
+
+    /// Adds the steps of a loop whose body names `step`.
+    fn add(&mut self, step: Named, trips: u64) {
+        self.groups += step.groups * trips;
+        self.kernels += step.kernels;
+        self.contractions += step.contractions * trips;
+        self.ops += step.ops * trips;
+        self.copies += step.copies * trips;
+        self.may_copy += step.may_copy * trips;
     }
 }
 
@@ -65,6 +85,41 @@ impl Named {
 struct Walk<'a> {
     types: TypeInterpreter<'a>,
     named: Named,
+    /// The regions of the graph, among them the bodies of its loops.
+    bodies: &'a [Blob],
+}
+
+impl Walk<'_> {
+    /// The steps of a loop with one body.
+    fn each(&mut self, node: &Node, args: &[EvalArg<TensorType>]) -> Result<(), TypeError> {
+        let Some(Callee::Body { regions, .. }) = node.link().map(|l| l.callee) else {
+            return Ok(());
+        };
+        let (Some(EvalArg::Host(Host::Int(trips))), [body]) = (args.first(), regions.as_slice()) else {
+            panic!("only loops over sizes, with one path through the body, are counted: {node:?}");
+        };
+        let body = &self.bodies[*body];
+        let graph = &body.module.graph;
+        let given = args[2..].iter().flat_map(|a| match a {
+            EvalArg::List(l) => l.as_slice(),
+            _ => &[],
+        });
+        let types = given.filter_map(|a| match a {
+            EvalArg::Value(t) => Some(t.clone()),
+            _ => None,
+        });
+        let types = types.chain(std::iter::repeat(TensorType::default()));
+        let mut walk = Walk {
+            types: TypeInterpreter {
+                symbols: self.types.symbols,
+            },
+            named: Named::of_units(body),
+            bodies: &body.regions,
+        };
+        walk.run(graph, types.take(graph.inputs.len()).collect(), &[])?;
+        self.named.add(walk.named, u64::try_from(*trips).unwrap_or(0));
+        Ok(())
+    }
 }
 
 impl Interpreter<TensorType> for Walk<'_> {
@@ -80,8 +135,9 @@ impl Interpreter<TensorType> for Walk<'_> {
         match op.row().lowering {
             Lowering::Copy => self.named.copies += parts(&args),
             Lowering::Create if op.is_random() => self.named.ops += 1,
+            Lowering::Link => self.each(node, &args)?,
             // operands of a runtime operation are made dense
-            Lowering::Op | Lowering::Region | Lowering::Link => {
+            Lowering::Op | Lowering::Region => {
                 self.named.ops += 1;
                 self.named.may_copy += args.iter().filter(|a| matches!(a, EvalArg::Value(_))).count() as u64;
             }

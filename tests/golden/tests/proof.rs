@@ -323,6 +323,7 @@ fn the_schedule_names_the_steps() {
         named,
         Ok(Named {
             groups: 1,
+            kernels: 1,
             contractions: 1,
             ops: 0,
             copies: 2,
@@ -339,6 +340,7 @@ fn the_schedule_names_the_steps() {
 fn every_demand_can_fail() {
     let named = Named {
         groups: 2,
+        kernels: 2,
         contractions: 1,
         ops: 1,
         copies: 2,
@@ -407,6 +409,7 @@ fn every_demand_can_fail() {
 fn a_split_passes_only_on_the_list_and_only_if_it_splits() {
     let named = Named {
         groups: 2,
+        kernels: 2,
         ..Named::default()
     };
     let fallbacks = vec!["`softmax`: ranks differ".to_string()];
