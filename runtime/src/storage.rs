@@ -4,7 +4,7 @@
 //! shared by views and threads without copies. Method: an `Arc` over (pointer, length, owner). Invariants: the
 //! bytes of a storage that a tensor holds never change, except by the holder of the only reference; a Bool byte
 //! is 0 or 1; memory from this module is aligned to 64 bytes (large buffers to 4096), adopted or mapped memory
-//! only to its element; an [`id`](Storage::id) names one storage for the life of the process and is never 0.
+//! only to its element; an [`id`](Storage::id) names the bytes of one storage for the life of the process and is never 0.
 
 use crate::element::Element;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Least alignment of memory that this module allocates: a cache line, and the widest vector register.
 pub const ALIGN: usize = 64;
@@ -44,7 +44,7 @@ pub struct Storage(Arc<Buffer>);
 struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
-    id: u64,
+    id: AtomicU64,
     owner: Owner,
 }
 
@@ -100,7 +100,7 @@ impl Storage {
         Storage(Arc::new(Buffer {
             ptr,
             len,
-            id: next_id(),
+            id: AtomicU64::new(next_id()),
             owner,
         }))
     }
@@ -215,7 +215,7 @@ impl Storage {
     /// A number that no other storage of this process has or will have.
     #[inline]
     pub fn id(&self) -> u64 {
-        self.0.id
+        self.0.id.load(Ordering::Relaxed)
     }
 
     /// Size in bytes.
@@ -250,6 +250,20 @@ impl Storage {
             Owner::Heap(..) | Owner::Empty => Some(buffer.ptr.as_ptr()),
             Owner::Map(_) => None,
         }
+    }
+
+    /// Whether nobody else holds this memory, and it is writable.
+    #[inline]
+    pub(crate) fn is_unshared(&self) -> bool {
+        let unshared = Arc::strong_count(&self.0) == 1 && matches!(self.0.owner, Owner::Heap(..));
+        // what other threads did with the handles that they have dropped comes before what follows
+        fence(Ordering::Acquire);
+        unshared
+    }
+
+    /// A new identity, after its bytes were replaced.
+    pub(crate) fn renew(&self) {
+        self.0.id.store(next_id(), Ordering::Relaxed);
     }
 
     /// Whether both are the same memory.

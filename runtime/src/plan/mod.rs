@@ -7,7 +7,7 @@
 //! checks the predicates of every scheduled group, and lists steps over numbered bases (inputs,
 //! buffers, constants). [`Plan::run`] walks the list.
 //!
-//! Invariants: a plan holds no pointers; a step writes only buffers of this call; buffers of one
+//! Invariants: a plan holds no pointers; a step writes only buffers of this call, and inputs that [`reuse`] says; buffers of one
 //! arena overlap only if their lives do not; an output that leaves the call has storage of its own, or is a view of an input.
 
 mod arena;
@@ -18,6 +18,7 @@ mod copy;
 pub(crate) mod link;
 mod op;
 mod region;
+mod reuse;
 mod run;
 mod space;
 mod spec;
@@ -173,6 +174,8 @@ pub(crate) struct Plan {
     pub outputs: Vec<Place>,
     /// For each output that is an input as it came: which.
     pub handles: Vec<Option<u32>>,
+    /// The outputs that may be written where an input lies.
+    pub reuses: Vec<reuse::Reuse>,
     pub arena: usize,
     pub counts: StepCounts,
     pub fallbacks: Vec<Fallback>,

@@ -1,6 +1,7 @@
 //! Execution: walks a plan's steps over the memory of one call.
 
 use super::bind::host_error;
+use super::reuse::{self, Reuse};
 use super::{Buffer, CallScalars, KernelStep, Param, Place, Plan, Results, Step, check, reserve};
 use crate::kernels::gemm;
 use crate::kernels::nest::Code;
@@ -40,6 +41,24 @@ fn read_once<'a>(inputs: &[&'a Tensor]) -> SmallVec<[StorageRef<'a>; 8]> {
 impl Plan {
     /// Runs the plan on tensors whose metadata is the one it was bound to.
     pub(crate) fn run(&self, inputs: &[&Tensor], scalars: &[Host]) -> Result<Results> {
+        self.run_with(inputs, scalars, &[])
+    }
+
+    /// The same where the inputs that the path assigns are lent for the call: nobody else reaches these handles until it
+    /// returns. An output may then lie where its input did.
+    ///
+    /// # Safety
+    /// That is so.
+    pub(crate) unsafe fn run_lent(&self, inputs: &[&Tensor], scalars: &[Host]) -> Result<Results> {
+        let reuses = reuse::unshared(self, inputs);
+        let results = self.run_with(inputs, scalars, &reuses)?;
+        for r in reuses {
+            inputs[r.input].value().storage().renew();
+        }
+        Ok(results)
+    }
+
+    fn run_with(&self, inputs: &[&Tensor], scalars: &[Host], reuses: &[&Reuse]) -> Result<Results> {
         debug_assert_eq!(inputs.len(), self.inputs);
         let held = read_once(inputs);
         let mut bases: Bases = held.iter().map(|s| s.data_ptr().cast_mut()).collect();
@@ -47,6 +66,10 @@ impl Plan {
         let arena = Arena::take(self.arena)?;
         let mut fresh: SmallVec<[(u32, Storage); 2]> = SmallVec::new();
         for (i, b) in self.buffers.iter().enumerate() {
+            if let Some(r) = reuses.iter().find(|r| r.buffer == i) {
+                bases.push(bases[r.input]);
+                continue;
+            }
             bases.push(match *b {
                 Buffer::Arena(at) => arena.at(at),
                 Buffer::Fresh(bytes) => {
@@ -69,9 +92,13 @@ impl Plan {
         let key = reserve(self.draws);
         // a panic leaves only this call's own memory half-written, and that is dropped
         let run = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
-            for step in &self.steps {
+            for (i, step) in self.steps.iter().enumerate() {
+                if reuses.iter().any(|r| r.copy == i) {
+                    continue;
+                }
                 // SAFETY: every base is the memory that the plan was bound to: inputs of the same shape, strides and dtype,
-                // held for the call; constants; buffers of the sizes that binding computed.
+                // held for the call; constants; buffers of the sizes that binding computed, or inputs of that size that
+                // nobody else holds.
                 unsafe { step_of(step, &memory, scalars, key)? }
             }
             Ok(())
@@ -81,7 +108,11 @@ impl Plan {
             Err(panic) => return Err(kernel_panic(panic)),
         }
         let mut results = Results::new();
-        for (place, handle) in self.outputs.iter().zip(&self.handles) {
+        for (k, (place, handle)) in self.outputs.iter().zip(&self.handles).enumerate() {
+            if let Some(r) = reuses.iter().find(|r| r.output == k) {
+                results.push(inputs[r.input].clone());
+                continue;
+            }
             // a variable that is handed through stays the variable that it is
             if let Some(t) = handle.map(|i| inputs[i as usize]).filter(|t| t.is_variable()) {
                 results.push(t.clone());

@@ -148,6 +148,12 @@ impl Tensor {
         self.is_variable() && Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether this is the only handle of a plain value whose memory nobody else holds.
+    pub(crate) fn is_unshared(&self) -> bool {
+        let only = Arc::strong_count(&self.0) == 1;
+        only && matches!(&self.0.value, Value::Plain(s) if s.is_unshared())
+    }
+
     /// A plain tensor of the value at this moment: itself, if it is one.
     #[inline]
     pub fn snapshot(&self) -> Tensor {

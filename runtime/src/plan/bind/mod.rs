@@ -14,6 +14,7 @@ use super::arena::{Draft, place};
 use super::check::{self, Divisor};
 use super::link::Strips;
 use super::op::{Attribute, Dense, OpStep};
+use super::reuse;
 use super::space::{IterSpace, Shapes, broadcast_strides};
 use super::spec::Binding;
 use super::{DrawStep, Fallback, KernelStep, Param, Place, Plan, Step, StepCounts, contract, copy};
@@ -65,6 +66,10 @@ impl Meta {
             shape: t.shape().into(),
             strides: t.strides().into(),
         }
+    }
+
+    fn is_contiguous(&self) -> bool {
+        Layout::new(self.shape.clone(), self.strides.clone(), 0).is_ok_and(|l| l.is_contiguous())
     }
 }
 
@@ -302,7 +307,8 @@ impl<'a> Binder<'a> {
             }
         }
         places.iter_mut().for_each(|p| renumber(&mut p.base));
-        Ok(Plan {
+        let contiguous: Vec<bool> = self.inputs.iter().map(Meta::is_contiguous).collect();
+        let mut plan = Plan {
             inputs: self.inputs.len(),
             buffers,
             constants: self.constants,
@@ -310,9 +316,12 @@ impl<'a> Binder<'a> {
             steps: self.steps,
             outputs: places,
             handles,
+            reuses: Vec::new(),
             arena,
             counts: self.counts,
             fallbacks: self.fallbacks,
-        })
+        };
+        plan.reuses = reuse::find(&self.blob.module, &plan, &contiguous);
+        Ok(plan)
     }
 }
