@@ -1,6 +1,6 @@
 //! Bugs that a test found, each with its smallest program, and values of operations.
 
-use tensorplay::{Result, compile, compiler, explain, prelude::*};
+use tensorplay::{Result, compile, compiler, explain, nested_compile_region, prelude::*};
 
 fn tensor(shape: &[usize]) -> Tensor {
     Tensor::from_vec((0..shape.iter().product()).map(|i| i as f32).collect(), shape)
@@ -780,4 +780,24 @@ fn l1_loss_is_the_mean_distance() {
     let right = ((1.0 + 3.0 + 4.5) / 3.0) as f32;
     assert_eq!(f(&x, &target).item::<f32>(), right);
     assert_eq!(compiler::disable_capture(|| f(&x, &target)).item::<f32>(), right);
+}
+
+#[test]
+fn a_region_gives_variables_new_values() {
+    #[nested_compile_region]
+    fn norm(x: &Tensor, mean: &Tensor, var: &Tensor) -> Tensor {
+        x.batch_norm_train(mean, var, None, None, 0.5, 1e-5)
+    }
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, mean: &Tensor, var: &Tensor) -> Tensor {
+        norm(&(x * 2.0), mean, var) + 1.0
+    }
+    let x = tensor(&[2, 2]);
+    let run = || {
+        let mean = Tensor::zeros(2, DType::F32).variable();
+        let var = Tensor::ones(2, DType::F32).variable();
+        let y = f(&x, &mean, &var);
+        [y, mean, var].map(|t| (t.version(), t.to_vec::<f32>()))
+    };
+    assert_eq!(run(), compiler::disable_capture(run));
 }

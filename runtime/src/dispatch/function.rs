@@ -7,7 +7,7 @@ use super::outputs::Outputs;
 use crate::device::same_device;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
-use crate::plan::link::{Callable, link};
+use crate::plan::link::{Callable, LinkedBlob, link};
 use crate::plan::{Plan, Results};
 use crate::{DType, Error, Result, Tensor, is_grad_enabled};
 use arc_swap::ArcSwap;
@@ -165,6 +165,8 @@ pub(super) struct Bound {
     pub key: Key,
     pub path: usize,
     pub plan: Plan,
+    /// The path with its callees in it, if these give variables new values.
+    updating: Option<Arc<Blob>>,
     pub entry: usize,
     tally: Arc<Tally>,
     seen: AtomicU64,
@@ -384,7 +386,8 @@ impl Function {
         if c.tile > 0 {
             counters::TILE.add(c.tile);
         }
-        let module = &state.paths[bound.path].module;
+        let blob = bound.updating.as_deref().unwrap_or(&state.paths[bound.path]);
+        let module = &blob.module;
         let results = if !bound.plan.reuses.is_empty() {
             // SAFETY: a path assigns nothing but `&mut` parameters of the function that calls this.
             unsafe { bound.plan.run_lent(tensors, &scalars) }
@@ -436,6 +439,10 @@ impl Function {
             callee.note_entry(*path, pattern);
         }
         let path = linked.path;
+        let updating = match &linked.blob {
+            LinkedBlob::Spliced(blob) if !blob.module.updates.is_empty() => Some(blob.clone()),
+            _ => None,
+        };
         counters::BINDS.add(1);
         state.binds.add(1);
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
@@ -453,6 +460,7 @@ impl Function {
             key,
             path,
             plan,
+            updating,
             entry,
             tally,
             seen: AtomicU64::new(epoch),
