@@ -632,3 +632,105 @@ fn every_form_is_reached_by_its_path() {
         assert!(path.starts_with("parameters::"), "{path}");
     }
 }
+
+mod cells {
+    use tensorplay::{Tensor, nested_compile_region};
+
+    #[nested_compile_region]
+    pub fn gate<const H: usize>(x: &Tensor, w: &Tensor) -> Tensor {
+        x.matmul(w).narrow(-1, 0, H) * H as f64
+    }
+}
+use cells::gate;
+
+#[compile(fullgraph)]
+fn two_gates<const N: usize>(x: &Tensor, state: &mut Tensor, w: &Tensor) {
+    *state = gate::<2>(x, w) + gate::<N>(state, w).sum(-1).unsqueeze(-1);
+}
+
+#[test]
+fn regions_take_const_arguments() {
+    let (x, w) = (tensor(&[2, 4]), tensor(&[4, 4]));
+    for _ in 0..2 {
+        against_body(
+            &tensor(&[2, 4]),
+            |s| two_gates::<3>(&x, s, &w),
+            |s, ()| vec![s.clone()],
+        );
+    }
+    against_body(
+        &tensor(&[2, 4]),
+        |s| two_gates::<1>(&x, s, &w),
+        |s, ()| vec![s.clone()],
+    );
+    assert_eq!(explain!(two_gates::<3>).entries.len(), 2);
+    assert_eq!(explain!(gate::<2>).entries.len(), 3);
+}
+
+#[compile(fullgraph)]
+fn over_rows(xs: &Tensor, state: &mut Tensor, pair: &mut (Tensor, Tensor)) -> Tensor {
+    let mut last = xs.select(0, 0);
+    for t in 0..xs.dim(0) {
+        *state = &*state * 0.5 + xs.select(0, t);
+        pair.0 = &pair.0 + &pair.1;
+        last = &last + &pair.0 * &*state;
+    }
+    last
+}
+
+#[test]
+fn a_loop_over_a_dim_writes_back() {
+    for n in [1, 3] {
+        let xs = tensor(&[n, 2]);
+        against_body(
+            &(tensor(&[2]), (tensor(&[2]), tensor(&[2]).exp())),
+            |s| over_rows(&xs, &mut s.0, &mut s.1),
+            |s, r| vec![r.clone(), s.0.clone(), s.1.0.clone(), s.1.1.clone()],
+        );
+    }
+    assert_eq!(counts!(over_rows).0, 2);
+}
+
+#[tensorplay::model]
+mod decoder {
+    use tensorplay::{compile, prelude::*};
+
+    fn append(cache: &mut Tensor, x: &Tensor) -> Tensor {
+        *cache = Tensor::cat(&[&*cache, x], 0);
+        cache.sum(0)
+    }
+
+    fn scaled<const N: usize>(x: &Tensor) -> Tensor {
+        x.narrow(0, 0, N) * N as f64
+    }
+
+    pub struct Layer {
+        pub w: Tensor,
+    }
+
+    impl Layer {
+        #[compile(fullgraph)]
+        pub fn step(&self, x: &Tensor, cache: &mut (Tensor, Tensor), flip: bool) -> Tensor {
+            let k = append(&mut cache.0, &x.matmul(&self.w));
+            let v = append(&mut cache.1, x);
+            if flip {
+                cache.1 = cache.1.flip(0);
+            }
+            scaled::<2>(&k) + scaled::<2>(&v)
+        }
+    }
+}
+
+#[test]
+fn helpers_of_a_model_write_through_what_they_are_lent() {
+    let layer = decoder::Layer { w: tensor(&[3, 3]) };
+    let x = tensor(&[1, 3]);
+    for flip in [false, true, false] {
+        against_body(
+            &(tensor(&[2, 3]), tensor(&[1, 3])),
+            |s| layer.step(&x, s, flip),
+            |s, r| vec![r.clone(), s.0.clone(), s.1.clone()],
+        );
+    }
+    assert_eq!(explain!(decoder::Layer::step).entries.len(), 2);
+}

@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
 use crate::model::{ModelFn, Ty, called, foreign};
-use crate::parameter::{LeafKind, Param, ParamTree, host_type, name_wildcards, names};
+use crate::parameter::{LeafKind, Param, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
 use crate::region::RegionOptions;
@@ -190,7 +190,15 @@ fn captured(
         None
     } else {
         name_wildcards(&mut function.sig);
-        capture(env, &function, &options, own_specs, &errors, whole)
+        capture(
+            env,
+            &function,
+            &options,
+            own_specs,
+            &errors,
+            whole,
+            region.is_some(),
+        )
     };
     let mut diagnostics = errors.take();
     match result {
@@ -285,6 +293,7 @@ fn export_param(p: &Param) -> ExportParam {
     let kinds: Vec<LeafKind> = p.leaves().iter().map(|l| l.kind).collect();
     let lent = p.leaves().iter().any(|l| l.place.is_some());
     match kinds.as_slice() {
+        [LeafKind::Host(t)] if p.constant => ExportParam::Const(*t),
         [LeafKind::Tensor] if !lent => ExportParam::Tensor,
         [LeafKind::Host(t)] => ExportParam::Host(*t),
         [LeafKind::Present, LeafKind::Tensor] => ExportParam::OptTensor,
@@ -306,7 +315,8 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
     let specs = strip_specs(&mut item.sig, &errors);
     name_wildcards(&mut item.sig);
     let inner = Rc::new(env.within(receiver));
-    let parts = capture(&inner, &item, &Options::default(), specs, &errors, true);
+    let region = f.attribute(Under::Region.name()).is_some();
+    let parts = capture(&inner, &item, &Options::default(), specs, &errors, true, region);
     let parts = parts.filter(|_| errors.take().is_empty())?;
     Some(FnExport {
         name: f.sig.ident.to_string(),
@@ -314,7 +324,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
         returns: parts.returns.tree,
         codes: parts.codes,
         fallible: parts.returns.fallible,
-        region: f.attribute(Under::Region.name()).is_some(),
+        region,
         consts: parts.reads.len(),
         paths: parts.paths,
     })
@@ -519,7 +529,9 @@ fn capture(
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
     whole: bool,
+    region: bool,
 ) -> Option<Parts> {
+    let once = region || env.complete || (env.model.is_some() && env.receiver.is_some());
     check_kind(f, errors);
     let sig = &f.sig;
     // a type that names a type parameter is reported at the parameter
@@ -587,13 +599,8 @@ fn capture(
             bound.push(Bound::Param(param, typed, specs));
         }
     }
-    for p in sig.generics.const_params() {
-        if let Some(ty) = host_type(&p.ty) {
-            let tree = ParamTree::Host(ty, p.ident.span());
-            let name = p.ident.clone();
-            bound.push(Bound::Generic(Param { name, tree }));
-        }
-    }
+    let consts = sig.generics.const_params().filter_map(Param::constant);
+    bound.extend(consts.map(Bound::Generic));
     let mut return_specs = Vec::new();
     for (i, named) in options.specs.iter().enumerate() {
         if named.name == "return" {
@@ -657,6 +664,7 @@ fn capture(
         |special, script, reads| {
             let receiver = env.receiver.clone();
             let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
+            walk.reads_once = once;
             walk.place_function(ident.span(), quote!(#head #ident));
             for b in &bound {
                 match b {

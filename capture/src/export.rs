@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tensorplay_graph::{GraphModule, HostType, Schema};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a path stands for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,10 +26,19 @@ pub enum ExportParam {
     Tensor,
     /// A number.
     Host(HostType),
+    /// A const parameter: a number that a call has in angle brackets.
+    Const(HostType),
     /// A tensor that may be absent: a tensor, and a flag among the numbers.
     OptTensor,
     /// Another structure, which callers cannot pass yet.
     Other,
+}
+
+impl ExportParam {
+    /// Whether it is a const parameter.
+    pub fn is_const(&self) -> bool {
+        matches!(self, ExportParam::Const(_))
+    }
 }
 
 /// A captured function.

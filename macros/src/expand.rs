@@ -126,7 +126,7 @@ fn put(c: Captured, function: TokenStream, export: &TokenStream) -> TokenStream 
         };
         (quote!(Self::#meta()), TokenStream::new(), beside)
     } else if c.params.iter().any(|param| param.tree.is_opaque()) {
-        let (reach, beside) = twin::of_type(&c.item, &function, &p);
+        let (reach, beside) = twin::of_type(&c.item, &function, &p, export);
         (reach, TokenStream::new(), beside)
     } else {
         (quote!(__TP_FUNCTION), function, twin::twin(&c.item, &p, export))

@@ -82,7 +82,12 @@ pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream
 /// of the function's name, which is imported with it. Also the path that reaches it from the function.
 ///
 /// The type comes through a glob, so that a type or module of that name beside the function hides it.
-pub fn of_type(item: &ItemFn, function: &TokenStream, p: &TokenStream) -> (TokenStream, TokenStream) {
+pub fn of_type(
+    item: &ItemFn,
+    function: &TokenStream,
+    p: &TokenStream,
+    export: &TokenStream,
+) -> (TokenStream, TokenStream) {
     let (name, vis) = (&item.sig.ident, &item.vis);
     let home = format_ident!("__tp_type_of_{}", name, span = Span::call_site());
     let consts: Vec<_> = item.sig.generics.const_params().collect();
@@ -97,6 +102,7 @@ pub fn of_type(item: &ItemFn, function: &TokenStream, p: &TokenStream) -> (Token
             (@explain $($p:tt)*) => { #p::explain($($p)*::__tp_meta()) };
             (@graphs $($p:tt)*) => { #p::graphs($($p)*::__tp_meta()) };
             (@function $($p:tt)*) => { $($p)*::__tp_meta() };
+            #export
         };
         declare(name, item, &arms)
     };

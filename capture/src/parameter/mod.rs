@@ -19,7 +19,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::location::text;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, GenericArgument, Lit, PatType, PathArguments, PathSegment, Type, TypeArray};
+use syn::{ConstParam, Expr, GenericArgument, Lit, PatType, PathArguments, PathSegment, Type, TypeArray};
 use tensorplay_graph::HostType;
 
 /// An array has no more elements.
@@ -32,6 +32,8 @@ pub struct Param {
     pub name: Ident,
     /// What it is.
     pub tree: ParamTree,
+    /// Whether it is a const parameter, whose argument stands in angle brackets.
+    pub constant: bool,
 }
 
 /// The structure of a parameter. A leaf has the place of its type in the signature.
@@ -140,6 +142,15 @@ fn other(ty: &Type) -> Result<ParamTree, Diagnostic> {
 }
 
 impl Param {
+    /// A const parameter, which a call passes like a number; `None` if its type is none of a number or flag.
+    pub fn constant(c: &ConstParam) -> Option<Param> {
+        Some(Param {
+            name: c.ident.clone(),
+            tree: ParamTree::Host(host_type(&c.ty)?, c.ident.span()),
+            constant: true,
+        })
+    }
+
     /// The names that a parameter of a signature binds, from left to right.
     pub fn parse(p: &PatType) -> Result<Vec<Param>, Diagnostic> {
         let tree = ParamTree::parse(&p.ty)?;

@@ -29,6 +29,7 @@ fn take_apart(
                     Some(mutable) => ParamTree::Reference(mutable, Box::new(tree)),
                     None => tree,
                 },
+                constant: false,
             });
             Ok(())
         }

@@ -233,6 +233,7 @@ impl Walk {
                 Some(ask(self, fits))
             }
             (pat, Kind::Opaque(value)) if !question::binds_whole(pat) => {
+                self.can_ask(&value, pat)?;
                 let fits = self.ask_pattern(pat, &value)?;
                 Some(ask(self, fits))
             }

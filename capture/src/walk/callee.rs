@@ -13,10 +13,10 @@ use crate::returns::ReturnTree;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::rc::Rc;
-use syn::{Expr as Syntax, ExprMethodCall, GenericArgument, Path, PathArguments, Type};
+use syn::{Expr as Syntax, ExprMethodCall, GenericArgument, Path, PathArguments, Type, parse_quote};
 use tensorplay_graph::{
-    Arg, EvalArg, Expr, GraphModule, Host, Interpreter, Node, NodeId, NodeKind, Op, OpError, TensorType,
-    TypeError, TypeInterpreter, Value, copy_call,
+    Arg, EvalArg, Expr, GraphModule, Host, HostType, Interpreter, Node, NodeId, NodeKind, Op, OpError,
+    TensorType, TypeError, TypeInterpreter, Value, copy_call,
 };
 
 /// The arguments of a call, sorted as the callee takes them.
@@ -26,6 +26,34 @@ struct Arguments {
     receiver: Option<PartOf>,
 }
 
+/// What the last segment of a path has in angle brackets.
+pub(super) fn consts_of(path: &Path) -> Vec<GenericArgument> {
+    match path.segments.last().map(|s| &s.arguments) {
+        Some(PathArguments::AngleBracketed(a)) => a.args.iter().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Arguments for the const parameters of a function that is only asked for its record, which is one for all.
+fn any_consts(export: &FnExport) -> Option<TokenStream> {
+    let values: Vec<TokenStream> = export
+        .params
+        .iter()
+        .filter_map(|p| match p {
+            ExportParam::Const(HostType::Bool) => Some(quote!(true)),
+            ExportParam::Const(_) => Some(quote!(1)),
+            _ => None,
+        })
+        .collect();
+    (!values.is_empty()).then(|| quote!(::<#(#values),*>))
+}
+
+/// The same of a method call.
+pub(super) fn turbofish(m: &ExprMethodCall) -> Vec<GenericArgument> {
+    let args = m.turbofish.iter().flat_map(|t| &t.args);
+    args.cloned().collect()
+}
+
 impl Walk {
     /// A call of a region of the same module.
     pub(super) fn region_call(
@@ -33,16 +61,14 @@ impl Walk {
         f: &Rc<ModelFn>,
         receiver: Option<(String, PartOf)>,
         args: &[&Syntax],
+        consts: &[GenericArgument],
         whole: TokenStream,
         name: &Ident,
     ) -> Kind {
         let owner = receiver.as_ref().map(|(s, _)| s.clone());
-        let (path, reach) = match &owner {
-            Some(s) => {
-                let (ty, meta) = (format_ident!("{s}"), format_ident!("__tp_meta_{name}"));
-                (format!("{s}::{name}"), quote!(#ty::#meta()))
-            }
-            None => (name.to_string(), quote!(#name!(@function #name))),
+        let path = match &owner {
+            Some(s) => format!("{s}::{name}"),
+            None => name.to_string(),
         };
         let known = self.env.regions.borrow().get(&path).cloned();
         let export = match known {
@@ -54,10 +80,20 @@ impl Walk {
                 export
             }
         };
-        let args = self.arguments(export.as_deref(), receiver.map(|(_, p)| p), args, name);
+        let args = self.arguments(export.as_deref(), receiver.map(|(_, p)| p), args, consts, name);
         let (Some(export), Some(args)) = (export, args) else {
             // the region's own attribute reports what is wrong with it
             return Kind::Unknown;
+        };
+        let reach = match &owner {
+            Some(s) => {
+                let (ty, meta) = (format_ident!("{s}"), format_ident!("__tp_meta_{name}"));
+                quote!(#ty::#meta())
+            }
+            None => {
+                let any = any_consts(&export);
+                quote!(#name!(@function #name #any))
+            }
         };
         self.invoke(&export, &path, reach, args, whole, name)
     }
@@ -84,7 +120,7 @@ impl Walk {
                 None => d.help("methods that take `&self` and tensors, and give tensors, are captured"),
             });
         };
-        let Some(args) = self.arguments(Some(export), Some(part), args, name) else {
+        let Some(args) = self.arguments(Some(export), Some(part), args, &turbofish(m), name) else {
             return Kind::Unknown;
         };
         if export.is_closed() {
@@ -106,16 +142,13 @@ impl Walk {
         let Some(name) = path.segments.last().map(|s| s.ident.clone()) else {
             return Kind::Unknown;
         };
-        // const arguments follow the others, as const parameters do
-        let consts = const_arguments(path);
-        let args: Vec<&Syntax> = args.iter().copied().chain(&consts).collect();
-        let Some(args) = self.arguments(Some(export), None, &args, &name) else {
+        let (consts, any) = (consts_of(path), any_consts(export));
+        let Some(args) = self.arguments(Some(export), None, args, &consts, &name) else {
             return Kind::Unknown;
         };
         if export.is_closed() {
             return self.splice(export, args, whole, &name);
         }
-        let path = &self.reachable(path);
         let mut twin = path.clone();
         twin.segments
             .iter_mut()
@@ -124,36 +157,11 @@ impl Walk {
         self.invoke(
             export,
             &shown,
-            quote!(#twin!(@function #path)),
+            quote!(#twin!(@function #twin #any)),
             args,
             whole,
             &name,
         )
-    }
-
-    /// The path without the function's own const parameters, which a `static` cannot name: any value reaches the same
-    /// record.
-    fn reachable(&self, path: &Path) -> Path {
-        let mut path = path.clone();
-        let Some(last) = path.segments.last_mut() else {
-            return path;
-        };
-        if let PathArguments::AngleBracketed(list) = &mut last.arguments {
-            for a in &mut list.args {
-                let own = match &*a {
-                    GenericArgument::Type(Type::Path(p)) => p
-                        .path
-                        .get_ident()
-                        .is_some_and(|i| self.generics.contains(&i.to_string())),
-                    GenericArgument::Const(_) => true,
-                    _ => false,
-                };
-                if own {
-                    *a = GenericArgument::Const(syn::parse_quote!(0));
-                }
-            }
-        }
-        path
     }
 
     fn arguments(
@@ -161,16 +169,14 @@ impl Walk {
         export: Option<&FnExport>,
         receiver: Option<PartOf>,
         args: &[&Syntax],
+        consts: &[GenericArgument],
         name: &Ident,
     ) -> Option<Arguments> {
         let kinds: Vec<(Kind, TokenStream)> = args.iter().map(|a| (self.expr(a), tokens(*a))).collect();
         let export = export?;
-        if kinds.len() != export.params.len() {
-            let message = format!(
-                "`{name}` takes {} arguments, {} given",
-                export.params.len(),
-                kinds.len()
-            );
+        let wanted = export.params.iter().filter(|p| !p.is_const()).count();
+        if kinds.len() != wanted {
+            let message = format!("`{name}` takes {wanted} arguments, {} given", kinds.len());
             self.fail(
                 Diagnostic::new(code::ARGUMENT_COUNT, name, message).help("give one for each parameter"),
             );
@@ -182,8 +188,19 @@ impl Walk {
             receiver,
         };
         let mut complete = true;
-        for (param, (kind, at)) in export.params.iter().zip(kinds) {
+        let mut consts = consts.iter();
+        let mut kinds = kinds.into_iter();
+        for param in &export.params {
+            if let ExportParam::Const(ty) = param {
+                match self.const_argument(consts.next(), *ty, name) {
+                    Some(e) => out.hosts.push(e),
+                    None => complete = false,
+                }
+                continue;
+            }
+            let Some((kind, at)) = kinds.next() else { break };
             match param {
+                ExportParam::Const(_) => {}
                 ExportParam::Tensor => match self.as_tensor(kind, &at) {
                     Some(v) => out.tensors.push(Some(v)),
                     None => complete = false,
@@ -214,6 +231,41 @@ impl Walk {
             }
         }
         complete.then_some(out)
+    }
+
+    /// An argument in angle brackets.
+    pub(super) fn const_argument(
+        &mut self,
+        written: Option<&GenericArgument>,
+        ty: HostType,
+        name: &Ident,
+    ) -> Option<Expr> {
+        let e: Syntax = match written {
+            Some(GenericArgument::Const(e)) => e.clone(),
+            // a path may be a type, as far as tokens tell
+            Some(GenericArgument::Type(Type::Path(p))) => parse_quote!(#p),
+            _ => {
+                let message = format!("the const arguments of `{name}` are not written");
+                self.fail(
+                    Diagnostic::new(code::ARGUMENT_COUNT, name, message)
+                        .help(format!("write them out, as in {name}::<8>(..)")),
+                );
+                return None;
+            }
+        };
+        let e = match &e {
+            Syntax::Block(b) => match b.block.stmts.as_slice() {
+                [syn::Stmt::Expr(e, None)] => e.clone(),
+                _ => e,
+            },
+            _ => e,
+        };
+        let kind = self.expr(&e);
+        let e = self.as_host(kind, &tokens(&e), ty)?;
+        Some(match e.host_type() {
+            HostType::IntLiteral => Expr::Cast(ty, Box::new(e)),
+            _ => e,
+        })
     }
 
     /// Keeps the callee as one node.
@@ -373,24 +425,6 @@ impl Walk {
         }
         Ok(())
     }
-}
-
-/// The const arguments of a path's last segment.
-fn const_arguments(path: &Path) -> Vec<Syntax> {
-    let arguments = path.segments.last().map(|s| &s.arguments);
-    let Some(PathArguments::AngleBracketed(list)) = arguments else {
-        return Vec::new();
-    };
-    let one = |a: &GenericArgument| match a {
-        GenericArgument::Const(e) => Some(e.clone()),
-        GenericArgument::Type(Type::Path(p)) => Some(Syntax::Path(syn::ExprPath {
-            attrs: Vec::new(),
-            qself: None,
-            path: p.path.clone(),
-        })),
-        _ => None,
-    };
-    list.args.iter().filter_map(one).collect()
 }
 
 /// A part of the callee's receiver, as the caller reaches it.

@@ -6,6 +6,7 @@
 
 use super::callee::common;
 use super::control::Body;
+use super::lent::Slot;
 use super::{Jump, Walk};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Many, PartOf};
@@ -36,6 +37,8 @@ pub(super) struct LoopFrame {
     tensors: Vec<(Part, Option<NodeId>)>,
     /// Numbers of the element.
     hosts: Vec<(Part, HostType)>,
+    /// What the caller lends and the loop carries.
+    pub cells: Vec<usize>,
 }
 
 /// A path through the body.
@@ -58,13 +61,22 @@ impl Walk {
             );
         }
         let names = self.assigned(&Syntax::ForLoop(f.clone()));
-        let mut carried: Vec<(String, Value)> = Vec::new();
+        let mut carried: Vec<(Slot, Value)> = Vec::new();
         let mut lists: Vec<(String, usize)> = Vec::new();
         for name in names {
+            let slots = self.slots(&name);
             match self.scope.get(&name) {
-                Some(Kind::Tensor(v)) => carried.push((name, *v)),
-                Some(Kind::List(kinds)) => lists.push((name, kinds.len())),
                 Some(Kind::Unknown) | None => {}
+                Some(_) if !slots.is_empty() => {
+                    for slot in slots {
+                        if !carried.iter().any(|(s, _)| *s == slot)
+                            && let Some(v) = self.slot(&slot)
+                        {
+                            carried.push((slot, v));
+                        }
+                    }
+                }
+                Some(Kind::List(kinds)) => lists.push((name, kinds.len())),
                 Some(other) => {
                     let message = format!("`{name}` is {}, which this loop changes", other.describe());
                     return self.refuse_loop(
@@ -106,7 +118,7 @@ impl Walk {
         &mut self,
         f: &ExprForLoop,
         over: &Over,
-        carried: &[(String, Value)],
+        carried: &[(Slot, Value)],
         lists: &[(String, usize)],
         types: &[TensorType],
     ) -> Option<(Vec<Step>, LoopFrame)> {
@@ -118,7 +130,10 @@ impl Walk {
             std::mem::take(&mut self.builder.module.graph.guards),
         );
         let k = self.loops.len() as u32;
-        self.loops.push(LoopFrame::default());
+        self.loops.push(LoopFrame {
+            cells: carried.iter().filter_map(|(slot, _)| slot.cell()).collect(),
+            ..LoopFrame::default()
+        });
         let mut steps = Vec::new();
         let mut script = Some(Vec::new());
         let mut fine = true;
@@ -155,7 +170,7 @@ impl Walk {
         f: &ExprForLoop,
         over: &Over,
         k: u32,
-        (carried, lists): (&[(String, Value)], &[(String, usize)]),
+        (carried, lists): (&[(Slot, Value)], &[(String, usize)]),
         types: &[TensorType],
     ) -> Option<Step> {
         let mark = self.builder.module.graph.nodes.len();
@@ -167,16 +182,16 @@ impl Walk {
         self.scope.enter();
         let before: Vec<Kind> = carried.iter().map(|(_, v)| Kind::Tensor(*v)).collect();
         let lists_before: Vec<Option<Kind>> = lists.iter().map(|(n, _)| self.scope.get(n).cloned()).collect();
-        for ((name, v), ty) in carried.iter().zip(types) {
+        for ((slot, v), ty) in carried.iter().zip(types) {
             let node = Node {
                 kind: NodeKind::Call(Op::Detach, vec![Arg::Value(*v)]),
-                name: name.clone(),
+                name: self.slot_name(slot),
                 location: self.builder.location,
                 types: vec![ty.clone()],
                 interior: false,
             };
             let id = self.builder.module.graph.push(node);
-            self.scope.assign(name, Kind::Tensor(id.into()));
+            self.fill(slot, Kind::Tensor(id.into()));
         }
         let item = match over {
             Over::Layers(part, numbered) => {
@@ -208,18 +223,13 @@ impl Walk {
         self.block(&f.body);
         self.scope.leave();
         let mut outputs = Vec::with_capacity(carried.len());
-        for (name, _) in carried {
-            match self.scope.get(name) {
-                Some(Kind::Tensor(v)) => outputs.push(*v),
-                _ => outputs.push(Value {
-                    node: NodeId(0),
-                    index: 0,
-                }),
-            }
+        for (slot, _) in carried {
+            outputs.push(self.slot(slot).unwrap_or(Value {
+                node: NodeId(0),
+                index: 0,
+            }));
         }
-        let known = carried
-            .iter()
-            .all(|(name, _)| matches!(self.scope.get(name), Some(Kind::Tensor(_))));
+        let known = carried.iter().all(|(slot, _)| self.slot(slot).is_some());
         let mut grown = Vec::with_capacity(lists.len());
         for ((name, len), before) in lists.iter().zip(lists_before) {
             let added = match self.scope.get(name) {
@@ -241,8 +251,8 @@ impl Walk {
                 self.scope.assign(name, before);
             }
         }
-        for ((name, _), kind) in carried.iter().zip(before) {
-            self.scope.assign(name, kind);
+        for ((slot, _), kind) in carried.iter().zip(before) {
+            self.fill(slot, kind);
         }
         let leaves = match self.jump.take() {
             // the last word of a step
@@ -367,7 +377,7 @@ impl Walk {
         f: &ExprForLoop,
         at: TokenStream,
         over: Over,
-        (carried, lists): (Vec<(String, Value)>, Vec<(String, usize)>),
+        (carried, lists): (Vec<(Slot, Value)>, Vec<(String, usize)>),
         mut types: Vec<TensorType>,
         steps: Vec<Step>,
         frame: LoopFrame,
@@ -440,8 +450,8 @@ impl Walk {
         match self.builder.call_regions(Op::Each, args, types) {
             Ok(values) => {
                 let added = values[carried.len()..].to_vec();
-                for ((name, _), v) in carried.iter().zip(values) {
-                    self.scope.assign(name, Kind::Tensor(v));
+                for ((slot, _), v) in carried.iter().zip(values) {
+                    self.fill(slot, Kind::Tensor(v));
                 }
                 for ((name, _), pair) in lists.iter().zip(added.chunks(2)) {
                     if let (Some(Kind::List(kinds)), [list, rows]) = (self.scope.get(name), pair) {

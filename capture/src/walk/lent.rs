@@ -24,7 +24,78 @@ pub(super) struct Cell {
     name: String,
 }
 
+/// Where a loop keeps a tensor that it carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// A local.
+    Local(String),
+    /// A place that the caller lends.
+    Cell(usize),
+}
+
+impl Slot {
+    /// The number of the place, if the caller lends it.
+    pub fn cell(&self) -> Option<usize> {
+        match self {
+            Slot::Cell(i) => Some(*i),
+            Slot::Local(_) => None,
+        }
+    }
+}
+
 impl Walk {
+    /// The tensors that an assignment to a name, or to a part of what it names, may change; none if that is more than
+    /// tensors.
+    pub(super) fn slots(&self, name: &str) -> Vec<Slot> {
+        fn cells(kind: &Kind, out: &mut Vec<Slot>) -> bool {
+            match kind {
+                Kind::Cell(i) => {
+                    out.push(Slot::Cell(*i));
+                    true
+                }
+                Kind::List(kinds) => kinds.iter().all(|k| cells(k, out)),
+                _ => false,
+            }
+        }
+        let mut out = Vec::new();
+        match self.scope.get(name) {
+            Some(Kind::Tensor(_)) => vec![Slot::Local(name.to_string())],
+            Some(kind) if cells(kind, &mut out) => {
+                out.retain(|s| self.slot(s).is_some());
+                out
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tensor in a slot.
+    pub(super) fn slot(&self, slot: &Slot) -> Option<Value> {
+        let kind = match slot {
+            Slot::Local(name) => self.scope.get(name)?,
+            Slot::Cell(i) => &self.cells.get(*i)?.value,
+        };
+        match kind {
+            Kind::Tensor(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    pub(super) fn slot_name(&self, slot: &Slot) -> String {
+        match slot {
+            Slot::Local(name) => name.clone(),
+            Slot::Cell(i) => self.cells[*i].name.clone(),
+        }
+    }
+
+    pub(super) fn fill(&mut self, slot: &Slot, kind: Kind) {
+        match slot {
+            Slot::Local(name) => {
+                self.scope.assign(name, kind);
+            }
+            Slot::Cell(i) => self.cells[*i].value = kind,
+        }
+    }
+
     /// The tensors and numbers of a parameter become inputs of the graph.
     pub fn bind_param(&mut self, p: &Param, written: &PatType, specs: &[Spec]) {
         let mut specs = specs.iter();
@@ -36,9 +107,8 @@ impl Walk {
     pub fn bind_generic(&mut self, p: &Param) {
         if let ParamTree::Host(ty, _) = p.tree {
             let name = p.name.to_string();
-            let number = self.scalar(name.clone(), ty);
-            self.generics.push(name.clone());
-            self.scope.bind(name, Kind::Host(number));
+            let kind = Kind::Host(self.scalar(name.clone(), ty));
+            self.scope.bind(name, kind);
         }
     }
 
@@ -138,8 +208,17 @@ impl Walk {
             (Kind::Unknown, _) => {}
             (into, Kind::Unknown) => self.spoil(&into),
             (Kind::Cell(i), value) if self.cells[i].own.is_some() => {
+                // a closure of the same function is reported where it ends
+                let outside = self.scope.assigns_outside();
+                if !outside && (self.in_closure > 0 || self.loops.iter().any(|l| !l.cells.contains(&i))) {
+                    let message = "an assignment through a `&mut` parameter of another function cannot be captured yet in a closure or loop";
+                    self.fail(
+                        Diagnostic::new(code::STATEMENT, at, message)
+                            .help("give the value back as a result, and assign it where the parameter is"),
+                    );
+                }
                 let value = match self.as_tensor(value, at) {
-                    Some(v) if !self.scope.assigns_outside() => Kind::Tensor(v),
+                    Some(v) if !outside => Kind::Tensor(v),
                     _ => Kind::Unknown,
                 };
                 let name = self.cells[i].name.clone();

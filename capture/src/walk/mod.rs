@@ -68,8 +68,8 @@ pub(crate) struct Walk {
     looped: Vec<Looped>,
     /// The number of the next call.
     sites: i64,
-    /// The function's const parameters.
-    generics: Vec<String>,
+    /// Whether consts are read with the function's record, not at each call.
+    pub reads_once: bool,
     tensors: usize,
     scalars: usize,
     /// The tensors that the caller lends for assignment.
@@ -136,7 +136,7 @@ impl Walk {
             loops: Vec::new(),
             looped: Vec::new(),
             sites: 0,
-            generics: Vec::new(),
+            reads_once: false,
             tensors: 0,
             scalars: 0,
             cells: Vec::new(),

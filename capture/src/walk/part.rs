@@ -1,6 +1,7 @@
 //! Structs of a `#[model]` module: their fields, and their methods, which are walked where they are called.
 
 use super::Walk;
+use super::callee::{consts_of, turbofish};
 use crate::diagnostic::{Diagnostic, code};
 use crate::export::Exported;
 use crate::kind::{Kind, PartOf};
@@ -11,7 +12,7 @@ use crate::reads::{Part, Read};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use std::rc::Rc;
-use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, Type};
+use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Type};
 use tensorplay_graph::op::options::Form;
 use tensorplay_graph::{Arg, Expr, HostType, Step};
 
@@ -131,7 +132,9 @@ impl Walk {
                 });
                 let owner = s.clone();
                 match found {
-                    Some(f) => self.model_call(&f, Some((owner, p)), &args, tokens(m), &m.method),
+                    Some(f) => {
+                        self.model_call(&f, Some((owner, p)), &args, &turbofish(m), tokens(m), &m.method)
+                    }
                     None => {
                         args.iter().for_each(|a| {
                             self.expr(a);
@@ -179,9 +182,10 @@ impl Walk {
         let model = self.env.model.as_ref()?;
         let segments = &p.path.segments;
         let name = segments.last()?.ident.clone();
+        let consts = consts_of(&p.path);
         if segments.len() == 1 {
             let f = model.functions.get(&name.to_string())?.clone();
-            return Some(self.model_call(&f, None, args, c.to_token_stream(), &name));
+            return Some(self.model_call(&f, None, args, &consts, c.to_token_stream(), &name));
         }
         let owner = segments[segments.len() - 2].ident.to_string();
         let owner = match owner.as_str() {
@@ -190,11 +194,13 @@ impl Walk {
         };
         let f = model.methods.get(&(owner.clone(), name.to_string()))?.clone();
         if !f.is_method() {
-            return Some(self.model_call(&f, None, args, c.to_token_stream(), &name));
+            return Some(self.model_call(&f, None, args, &consts, c.to_token_stream(), &name));
         }
         let (first, rest) = args.split_first()?;
         match self.expr(first) {
-            Kind::Part(p) => Some(self.model_call(&f, Some((owner, p)), rest, c.to_token_stream(), &name)),
+            Kind::Part(p) => {
+                Some(self.model_call(&f, Some((owner, p)), rest, &consts, c.to_token_stream(), &name))
+            }
             _ => Some(Kind::Unknown),
         }
     }
@@ -205,20 +211,30 @@ impl Walk {
         f: &Rc<ModelFn>,
         receiver: Option<(String, PartOf)>,
         args: &[&Syntax],
+        consts: &[GenericArgument],
         whole: TokenStream,
         name: &Ident,
     ) -> Kind {
         if f.attribute("nested_compile_region").is_some() && self.in_closure == 0 {
-            return self.region_call(f, receiver, args, whole, name);
+            return self.region_call(f, receiver, args, consts, whole, name);
         }
-        let args: Vec<Kind> = args.iter().map(|a| self.expr(a)).collect();
+        let args: Vec<Kind> = args.iter().map(|a| self.raw(a)).collect();
         if self.inside == DEEPEST {
             let message = format!("functions call each other more than {DEEPEST} deep here");
             return self.fail(
                 Diagnostic::new(code::CALL, name, message).help("a captured function does not call itself"),
             );
         }
+        let mut given = consts.iter();
+        let mut bound = Vec::new();
+        for c in f.sig.generics.const_params() {
+            let value = host_type(&c.ty).and_then(|ty| self.const_argument(given.next(), ty, name));
+            bound.push((c.ident.to_string(), value.map_or(Kind::Unknown, Kind::Host)));
+        }
         let outer = std::mem::take(&mut self.scope);
+        bound
+            .into_iter()
+            .for_each(|(name, kind)| self.scope.bind(name, kind));
         let owner = self.receiver.clone();
         self.receiver = receiver.as_ref().map(|(s, _)| s.clone()).or(owner.clone());
         let mut args = args.into_iter();

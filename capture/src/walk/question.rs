@@ -120,7 +120,13 @@ impl Walk {
     /// `match mode { .. }`: one number tells the arm. `None` if this is not about such a value.
     pub(super) fn match_opaque(&mut self, m: &ExprMatch, scrutinee: &Kind) -> Option<Kind> {
         let value = match self.load(scrutinee.clone()) {
-            Kind::Opaque(value) => value,
+            Kind::Opaque(value) => {
+                if self.can_ask(&value, &m.expr).is_none() {
+                    self.poison(&Syntax::Match(m.clone()));
+                    return Some(Kind::Unknown);
+                }
+                value
+            }
             Kind::Place(p) if m.arms.iter().any(|a| names_variant(&a.pat)) => p.tokens,
             _ => return None,
         };
@@ -165,6 +171,11 @@ impl Walk {
             return None;
         }
         let (mut left, mut right) = (self.opaque_value(&e.left), self.opaque_value(&e.right));
+        if let Some(value) = left.as_ref().or(right.as_ref())
+            && self.can_ask(value, e).is_none()
+        {
+            return Some(Kind::Unknown);
+        }
         if left.is_none() && right.is_none() {
             // a const or field beside a variant
             match (&*e.left, &*e.right) {
@@ -227,6 +238,22 @@ impl Walk {
 
     fn ask(&mut self, name: String, question: TokenStream, ty: HostType) -> Expr {
         self.read_number(&Read::Host(question), name, ty)
+    }
+
+    /// Whether a parameter can be asked: where consts are read once, its questions have no place at a call.
+    pub(super) fn can_ask(&self, value: &TokenStream, at: impl ToTokens) -> Option<()> {
+        if !self.reads_once {
+            return Some(());
+        }
+        let shown = text(value.clone());
+        let message = format!(
+            "`{shown}` cannot be asked about in a region, a method of a `#[model]`, or a function that calls others yet"
+        );
+        self.fail(
+            Diagnostic::new(code::OPAQUE, at, message)
+                .help("take a bool or a number as a parameter, and ask where the function is called"),
+        );
+        None
     }
 
     fn binds_nothing(&mut self, pat: &Pat) -> Option<()> {
