@@ -215,7 +215,8 @@ fn captured(
             let method = is_method(&function);
             let model = env.model.is_some() && env.receiver.is_some();
             let receiver = if model { this(&function.sig) } else { None };
-            let linked = env.complete || !whole;
+            let lists = params.iter().any(|p| p.list().is_some());
+            let linked = env.complete || !whole || lists;
             Ok(Captured {
                 item: function,
                 paths,

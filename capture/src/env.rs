@@ -74,7 +74,7 @@ impl Env {
         };
         match &self.model {
             Some(model) => model.schema(ty, &foreign),
-            None => Schema::Opaque,
+            None => Model::default().schema(ty, &foreign),
         }
     }
 

@@ -107,7 +107,10 @@ impl Kind {
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",
             Kind::Many(_) => "a list of unknown length",
-            Kind::Part(p) if matches!(p.ty, Ty::List(_)) => "a list of layers",
+            Kind::Part(p) if matches!(p.ty, Ty::List(_)) => match p.ty.is_plain() {
+                true => "a list whose length a call knows",
+                false => "a list of layers",
+            },
             Kind::Part(_) => "a layer",
             Kind::Unknown => "unknown",
         }

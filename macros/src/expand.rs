@@ -10,7 +10,9 @@ use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, Path, Stmt};
-use tensorplay_capture::{Captured, Diagnostic, Env, Exported, Failure, Read, ReturnTree, Under, code, line};
+use tensorplay_capture::{
+    Captured, Diagnostic, Env, Exported, Failure, Param, Read, ReturnTree, Under, code, line,
+};
 use tensorplay_stax::{CompileOptions, Compiled};
 
 /// The module of the facade crate that expansions use.
@@ -260,15 +262,18 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     let (tensors, scalars) = arguments::arguments(c, p);
     let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
     let a = Ident::new("__tp_arguments", Span::mixed_site());
-    // the struct's parts follow; what borrows the parameters is gone before the plain body may move them
+    // the parts of structs and lists follow; what borrows the parameters is gone before the plain body may move them
     let call = |method: &str| {
         let method = format_ident!("{}", method);
-        match &c.receiver {
-            Some(this) => quote! {{
-                let #a = #p::Arguments::new(#tensors, #scalars).with(#this);
+        let lists = c.params.iter().filter_map(Param::list);
+        let lists = lists.map(|name| quote!(&#name));
+        let aggregates: Vec<TokenStream> = c.receiver.iter().cloned().chain(lists).collect();
+        match aggregates.is_empty() {
+            false => quote! {{
+                let #a = #p::Arguments::new(#tensors, #scalars)#(.with(#aggregates))*;
                 #reach.#method(#a.tensors(), #a.hosts())
             }},
-            None => quote!(#reach.#method(#tensors, #scalars)),
+            true => quote!(#reach.#method(#tensors, #scalars)),
         }
     };
     // a pattern `r` would be a const of that name where the user has one

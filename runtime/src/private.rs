@@ -124,6 +124,18 @@ impl<T: Dummy, const N: usize> Dummy for [T; N] {
     }
 }
 
+impl<T> Dummy for &[T] {
+    fn dummy() -> Self {
+        &[]
+    }
+}
+
+impl<T> Dummy for Vec<T> {
+    fn dummy() -> Self {
+        Vec::new()
+    }
+}
+
 impl Dummy for &str {
     fn dummy() -> Self {
         ""

@@ -98,6 +98,19 @@ impl<T: Fields, const N: usize> Fields for [T; N] {
     }
 }
 
+macro_rules! tuples {
+    ($(($($t:ident)*))*) => {$(
+        impl<$($t: Fields),*> Fields for ($($t,)*) {
+            fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
+                #[allow(non_snake_case)]
+                let ($($t,)*) = self;
+                $($t.fields(out);)*
+            }
+        }
+    )*};
+}
+tuples!((A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F));
+
 macro_rules! pointers {
     ($($t:ty)*) => {$(
         impl<T: Fields + ?Sized> Fields for $t {

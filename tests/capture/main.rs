@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `branches.rs`, `guards.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
-//! | `lists.rs` | slices and vectors of any length as parameters and results |
+//! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
 //! | `models.rs` | `#[model]`, regions |
 //! | `regions.rs` | `#[nested_compile_region]` |
@@ -16,6 +16,7 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod lists;
 mod parameters;
 mod returns;
 mod state;

@@ -181,6 +181,14 @@ impl Model {
                 Schema::Opaque => Schema::Opaque,
                 inner => Schema::List(Box::new(inner)),
             },
+            Ty::Tuple(parts) => {
+                let named = parts.iter().enumerate();
+                Schema::Struct(
+                    named
+                        .map(|(i, t)| (i.to_string(), self.schema(t, foreign)))
+                        .collect(),
+                )
+            }
             Ty::Struct(name) => {
                 let fields = self.structs.get(name).into_iter().flat_map(|s| &s.fields);
                 Schema::Struct(

@@ -19,6 +19,8 @@ pub enum Ty {
     Option(Box<Ty>),
     /// `Vec<..>` or an array.
     List(Box<Ty>),
+    /// A tuple of tensors and numbers.
+    Tuple(Vec<Ty>),
     /// A struct of the same module.
     Struct(String),
     /// A struct from elsewhere.
@@ -26,6 +28,9 @@ pub enum Ty {
     /// Nothing that a graph reads.
     Opaque,
 }
+
+/// A tuple has no more parts.
+const WIDEST: usize = 6;
 
 /// Types of the standard library that are no layers.
 const STANDARD: &[&str] = &[
@@ -56,6 +61,13 @@ impl Ty {
             Type::Paren(t) => return Ty::of(&t.elem, local),
             Type::Group(t) => return Ty::of(&t.elem, local),
             Type::Reference(r) => return Ty::of(&r.elem, local),
+            Type::Tuple(t) => {
+                let parts: Vec<Ty> = t.elems.iter().map(|t| Ty::of(t, local)).collect();
+                return match (1..=WIDEST).contains(&parts.len()) && parts.iter().all(Ty::is_plain) {
+                    true => Ty::Tuple(parts),
+                    false => Ty::Opaque,
+                };
+            }
             Type::Array(a) => return Ty::List(Box::new(Ty::of(&a.elem, local))),
             _ => {}
         }
@@ -95,6 +107,16 @@ impl Ty {
             Ty::Opaque => true,
             Ty::Option(inner) | Ty::List(inner) => inner.is_opaque(),
             _ => false,
+        }
+    }
+
+    /// Whether it is made of tensors and numbers, without structs.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Ty::Tensor | Ty::Host(_) => true,
+            Ty::Option(inner) | Ty::List(inner) => inner.is_plain(),
+            Ty::Tuple(parts) => parts.iter().all(Ty::is_plain),
+            Ty::Options(_) | Ty::Struct(_) | Ty::Foreign(_) | Ty::Opaque => false,
         }
     }
 

@@ -155,6 +155,11 @@ impl Place {
 }
 
 impl Param {
+    /// The name, if it is a list, whose parts follow the parameters.
+    pub fn list(&self) -> Option<&Ident> {
+        matches!(self.tree, ParamTree::List(_)).then_some(&self.name)
+    }
+
     /// Its tensors and numbers, from left to right: whether an `Option` is there, then what it holds.
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut out = Vec::new();
@@ -178,7 +183,7 @@ fn leaves(tree: &ParamTree, place: &Place, out: &mut Vec<Leaf>) {
             out.push(place.leaf(LeafKind::Present, first_span(inner)));
             leaves(inner, &place.inside(), out);
         }
-        ParamTree::Opaque => {}
+        ParamTree::List(_) | ParamTree::Opaque => {}
     }
 }
 
@@ -190,6 +195,6 @@ fn first_span(tree: &ParamTree) -> Span {
         ParamTree::Tuple(parts) | ParamTree::Array(parts) => {
             parts.first().map_or_else(Span::call_site, first_span)
         }
-        ParamTree::Opaque => Span::call_site(),
+        ParamTree::List(_) | ParamTree::Opaque => Span::call_site(),
     }
 }

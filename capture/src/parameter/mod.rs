@@ -17,6 +17,7 @@ pub use pattern::{name_wildcards, names};
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::location::text;
+use crate::model::Ty;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ConstParam, Expr, GenericArgument, Lit, PatType, PathArguments, PathSegment, Type, TypeArray};
@@ -51,6 +52,8 @@ pub enum ParamTree {
     Array(Vec<ParamTree>),
     /// An `Option`.
     Optional(Box<ParamTree>),
+    /// A slice or a `Vec`, whose length a call knows; these are its elements.
+    List(Ty),
     /// Of another type, which host code alone can ask about.
     Opaque,
 }
@@ -60,7 +63,7 @@ impl ParamTree {
     pub fn tensors(&self) -> usize {
         match self {
             ParamTree::Tensor(_) => 1,
-            ParamTree::Host(..) | ParamTree::Opaque => 0,
+            ParamTree::Host(..) | ParamTree::List(_) | ParamTree::Opaque => 0,
             ParamTree::Reference(_, to) | ParamTree::Optional(to) => to.tensors(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().map(ParamTree::tensors).sum(),
         }
@@ -69,7 +72,7 @@ impl ParamTree {
     /// Whether a part of it is of another type than tensors and numbers.
     pub fn is_opaque(&self) -> bool {
         match self {
-            ParamTree::Tensor(_) | ParamTree::Host(..) => false,
+            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::List(_) => false,
             ParamTree::Opaque => true,
             ParamTree::Reference(_, to) | ParamTree::Optional(to) => to.is_opaque(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().any(ParamTree::is_opaque),
@@ -82,7 +85,15 @@ impl ParamTree {
             ParamTree::Reference(mutable, to) => *mutable || to.lends(),
             ParamTree::Optional(to) => to.lends(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().any(ParamTree::lends),
-            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::Opaque => false,
+            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::List(_) | ParamTree::Opaque => false,
+        }
+    }
+
+    /// A whole parameter; lists stand in no other structure.
+    fn of_parameter(ty: &Type) -> Result<ParamTree, Diagnostic> {
+        match list(ty) {
+            Some(element) if element.is_plain() => Ok(ParamTree::List(element)),
+            _ => ParamTree::parse(ty),
         }
     }
 
@@ -112,6 +123,23 @@ impl ParamTree {
             },
             _ => Err(refuse(ty)),
         }
+    }
+}
+
+/// The elements of `&[T]`, `Vec<T>` and `&Vec<T>`.
+fn list(ty: &Type) -> Option<Ty> {
+    match ty {
+        Type::Paren(t) => list(&t.elem),
+        Type::Group(t) => list(&t.elem),
+        Type::Reference(r) if r.mutability.is_some() => None,
+        Type::Reference(r) => match &*r.elem {
+            Type::Slice(s) => Some(Ty::of(&s.elem, &|_| false)),
+            to => list(to),
+        },
+        _ => match Ty::of(ty, &|_| false) {
+            Ty::List(element) if last_segment(ty).is_some_and(|(s, _)| s.ident == "Vec") => Some(*element),
+            _ => None,
+        },
     }
 }
 
@@ -153,7 +181,7 @@ impl Param {
 
     /// The names that a parameter of a signature binds, from left to right.
     pub fn parse(p: &PatType) -> Result<Vec<Param>, Diagnostic> {
-        let tree = ParamTree::parse(&p.ty)?;
+        let tree = ParamTree::of_parameter(&p.ty)?;
         pattern::params(&p.pat, tree)
     }
 }
@@ -190,7 +218,7 @@ fn refuse(ty: &Type) -> Diagnostic {
         ty,
         format!("a parameter of type `{shown}` cannot be captured yet"),
     )
-    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length, or Option")
+    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length, or Option; and `&[T]` or `Vec<T>` of these, to read")
 }
 
 /// The last segment of a path type, and the number of segments.

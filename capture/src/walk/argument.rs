@@ -102,6 +102,10 @@ impl Walk {
                         .collect(),
                 ))
             }
+            Kind::Part(p) => match self.collected(p) {
+                Kind::Part(_) => None,
+                list => self.tensors(list, at),
+            },
             Kind::Unknown => None,
             other => {
                 let message = format!("expected a list of tensors, this is {}", other.describe());

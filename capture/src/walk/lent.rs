@@ -7,6 +7,7 @@
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
+use crate::model::Ty;
 use crate::parameter::{Param, ParamTree, Place};
 use crate::spec::Spec;
 use proc_macro2::TokenStream;
@@ -150,6 +151,10 @@ impl Walk {
                     false => self.bind_part(inner, &inside, written, specs),
                 };
                 (None, Kind::Maybe(tag, Box::new(held)))
+            }
+            ParamTree::List(element) => {
+                let ty = Ty::List(Box::new(element.clone()));
+                return self.aggregate(name, ty, place.tokens().clone());
             }
             ParamTree::Opaque => (None, Kind::Opaque(place.tokens().clone())),
         };

@@ -2,12 +2,13 @@
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::Kind;
+use crate::kind::{Kind, PartOf};
 use crate::location::tokens;
-use proc_macro2::{Ident, TokenStream};
+use crate::model::Ty;
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprMethodCall, ExprRepeat, Macro, Pat, Token};
+use syn::{Expr, ExprForLoop, ExprMethodCall, ExprRepeat, Macro, Pat, Token, parse_quote_spanned};
 use tensorplay_graph::{Arg, Expr as Scalar, Host, HostBinary, HostType, Op, Value};
 
 /// `a, b`, or `a; n`.
@@ -128,8 +129,13 @@ impl Walk {
         whole: TokenStream,
         at: &Ident,
     ) -> Option<Kind> {
-        let Kind::List(kinds) = self.peek(list)? else {
-            return None;
+        let kinds = match self.peek(list)? {
+            Kind::List(kinds) => kinds,
+            Kind::Part(p) => match self.collected(p) {
+                Kind::List(kinds) => kinds,
+                other => return Some(other),
+            },
+            _ => return None,
         };
         if !kinds.iter().any(|k| matches!(k, Kind::Many(_))) {
             return None;
@@ -171,6 +177,31 @@ impl Walk {
         }
         let args = vec![Arg::Value(v), Arg::int(0), Arg::Host(dim)];
         Some(self.call(Op::Movedim, args, &parts, whole, at.span()))
+    }
+
+    /// The tensors of a list whose length a call knows, as if a loop had pushed each of them.
+    pub(super) fn collected(&mut self, p: PartOf) -> Kind {
+        if !matches!(&p.ty, Ty::List(element) if matches!(**element, Ty::Tensor)) {
+            let message = format!(
+                "expected a list of tensors, this is {}",
+                Kind::Part(p.clone()).describe()
+            );
+            return self.fail(Diagnostic::new(code::ARGUMENT_KIND, p.tokens, message).help("write &[a, b]"));
+        }
+        let first = p.tokens.clone().into_iter().next();
+        let at = first.map_or_else(Span::call_site, |t| t.span());
+        let all: ExprForLoop = parse_quote_spanned! {at=>
+            for __tp_part in __tp_list {
+                __tp_parts.push(__tp_part.clone());
+            }
+        };
+        self.scope.enter();
+        self.scope.bind("__tp_list", Kind::Part(p));
+        self.scope.bind("__tp_parts", Kind::unit());
+        self.for_loop(&all);
+        let parts = self.scope.get("__tp_parts").cloned();
+        self.scope.leave();
+        parts.unwrap_or(Kind::Unknown)
     }
 
     /// What a local is, behind `&`, without walking anything.

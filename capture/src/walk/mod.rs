@@ -165,21 +165,8 @@ impl Walk {
     pub fn bind_self(&mut self) {
         let tokens = quote!(self);
         if let (Some(name), Some(_)) = (&self.receiver, &self.env.model) {
-            let ty = Ty::Struct(name.clone());
-            let schema = self.env.schema(&ty);
-            let name = "self".to_string();
-            self.builder.module.aggregates.push(Aggregate {
-                name: name.clone(),
-                schema,
-            });
-            let path = FieldPath::root(0);
-            let part = PartOf {
-                path,
-                ty,
-                name,
-                tokens,
-            };
-            self.scope.bind("self", Kind::Part(part));
+            let this = self.aggregate("self", Ty::Struct(name.clone()), tokens);
+            self.scope.bind("self", this);
             return;
         }
         self.scope.bind(
@@ -190,6 +177,23 @@ impl Walk {
                 borrowed: true,
             }),
         );
+    }
+
+    /// A parameter whose parts follow the tensors and numbers of the others.
+    fn aggregate(&mut self, name: &str, ty: Ty, tokens: TokenStream) -> Kind {
+        let path = FieldPath::root(self.builder.module.aggregates.len() as u32);
+        let schema = self.env.schema(&ty);
+        let name = name.to_string();
+        self.builder.module.aggregates.push(Aggregate {
+            name: name.clone(),
+            schema,
+        });
+        Kind::Part(PartOf {
+            path,
+            ty,
+            name,
+            tokens,
+        })
     }
 
     pub fn bind_unknown(&mut self, name: &str) {

@@ -14,7 +14,7 @@ use quote::ToTokens;
 use std::rc::Rc;
 use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Type};
 use tensorplay_graph::op::options::Form;
-use tensorplay_graph::{Arg, Expr, HostType, Step};
+use tensorplay_graph::{Arg, Expr, HostBinary, HostType, Step};
 
 /// Functions are walked inside each other no deeper.
 const DEEPEST: usize = 32;
@@ -61,6 +61,16 @@ impl Walk {
                     }
                 }
                 Kind::Options(row, list)
+            }
+            Ty::Tuple(parts) => {
+                let field = |(i, ty): (usize, &Ty)| PartOf {
+                    path: part.path.then(Step::Field(i as u32)),
+                    ty: ty.clone(),
+                    name: format!("{}.{i}", part.name),
+                    tokens: part.tokens.clone(),
+                };
+                let fields: Vec<PartOf> = parts.iter().enumerate().map(field).collect();
+                Kind::List(fields.into_iter().map(|p| self.part(p)).collect())
             }
             Ty::Opaque => self.fail(
                 Diagnostic::new(code::STATEMENT, &part.tokens, "a field of this type cannot be captured")
@@ -118,12 +128,16 @@ impl Walk {
         }
         let args: Vec<&Syntax> = m.args.iter().collect();
         match &p.ty {
-            Ty::List(_) if name == "len" && args.is_empty() => {
+            Ty::List(_) if matches!(name.as_str(), "len" | "is_empty") && args.is_empty() => {
                 let part = Part {
                     path: p.path.clone(),
                     name: format!("{}.len()", p.name),
                 };
-                Kind::Host(self.read_part_host(part, HostType::Usize))
+                let len = self.read_part_host(part, HostType::Usize);
+                Kind::Host(match name.as_str() {
+                    "len" => len,
+                    _ => Expr::Binary(HostBinary::Eq, Box::new(len), Box::new(Expr::int(0))),
+                })
             }
             Ty::Struct(s) => {
                 let found = self.env.model.as_ref().and_then(|model| {
