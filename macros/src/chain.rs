@@ -11,7 +11,7 @@
 
 use crate::expand::{self, private};
 use crate::{model, twin};
-use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -223,6 +223,16 @@ pub fn step(input: TokenStream) -> TokenStream {
     let path = chain.pending.remove(0);
     chain.done.push((path, answer.bytes.value()));
     chain.go()
+}
+
+/// The item that a step is for: the second group of its state.
+pub fn item(step: TokenStream) -> TokenStream {
+    let group = |t: TokenTree| match t {
+        TokenTree::Group(g) => Some(g.stream()),
+        _ => None,
+    };
+    let state = step.into_iter().filter_map(group).next().unwrap_or_default();
+    state.into_iter().filter_map(group).nth(1).unwrap_or_default()
 }
 
 /// What a chain needs of the path to the private items.
