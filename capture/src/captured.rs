@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
-use crate::model::{ModelFn, Ty, called, foreign};
+use crate::model::{Model, ModelFn, Ty, called, foreign, key};
 use crate::parameter::{LeafKind, Param, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
@@ -128,6 +128,19 @@ pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream
     if env.complete {
         return Vec::new();
     }
+    let Some(called) = calls(env.model.as_deref(), &f, attribute, attr) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<syn::Path> = match &env.model {
+        Some(model) => foreign(model).into_iter().cloned().collect(),
+        None => Vec::new(),
+    };
+    paths.extend(called);
+    paths
+}
+
+/// The paths that a function calls and that are looked up; `None` if it is not captured.
+fn calls(model: Option<&Model>, f: &ItemFn, attribute: Under, attr: &TokenStream) -> Option<Vec<syn::Path>> {
     let errors = Diagnostics::default();
     let options = match attribute {
         Under::Compile => Options::parse(attr.clone(), &errors),
@@ -137,26 +150,27 @@ pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream
         },
     };
     // a bad attribute is reported by capture
-    if !errors.take().is_empty() || options.disable {
-        return Vec::new();
-    }
-    let mut paths: Vec<syn::Path> = match &env.model {
-        Some(model) => foreign(model).into_iter().cloned().collect(),
-        None => Vec::new(),
-    };
-    paths.extend(called(
-        env.model.as_deref(),
-        &f,
-        options.fullgraph,
-        &options.inline,
-    ));
-    paths
+    let captured = errors.take().is_empty() && !options.disable;
+    captured.then(|| called(model, f, options.fullgraph, &options.inline))
 }
 
-/// The types from elsewhere that functions of a module read.
-pub fn foreign_types(env: &Env) -> Vec<syn::Path> {
-    let model = env.model.as_deref();
-    model.map_or_else(Vec::new, |m| foreign(m).into_iter().cloned().collect())
+/// The paths that the methods of a struct need from elsewhere.
+pub fn needs_of_type(env: &Env, name: &str) -> Vec<syn::Path> {
+    let Some(model) = env.model.as_deref().filter(|_| !env.complete) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<syn::Path> = foreign(model).into_iter().cloned().collect();
+    for ((owner, _), f) in &model.methods {
+        let Some((under, attr)) = f.captured().filter(|_| owner == name) else {
+            continue;
+        };
+        for path in calls(Some(model), &f.item(), under, &attr).unwrap_or_default() {
+            if !paths.iter().any(|p| key(p) == key(&path)) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
 }
 
 fn captured(
@@ -305,13 +319,7 @@ fn export_param(p: &Param) -> ExportParam {
 /// Captures a function of a module for its callers; `None` if something is wrong with it, which its own attribute
 /// reports.
 pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> Option<FnExport> {
-    let mut item = ItemFn {
-        attrs: Vec::new(),
-        vis: syn::Visibility::Inherited,
-        modifiers: Default::default(),
-        sig: f.sig.clone(),
-        block: Box::new(f.block.clone()),
-    };
+    let mut item = f.item();
     let errors = Rc::new(Diagnostics::default());
     let specs = strip_specs(&mut item.sig, &errors);
     name_wildcards(&mut item.sig);
@@ -339,6 +347,8 @@ pub fn export_type(env: &Rc<Env>, name: &str) -> Option<Exported> {
         if owner == name
             && f.is_method()
             && let Some(export) = of_module(env, f, Some(name))
+            // another method is not reached from elsewhere
+            && (f.captured().is_some() || export.is_closed())
         {
             methods.insert(method.clone(), export);
         }

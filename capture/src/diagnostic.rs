@@ -87,6 +87,8 @@ pub mod code {
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
         FUNCTION_PATH = 71;
+        /// a function or type that another version of tensorplay captured
+        ANOTHER_VERSION = 75;
         /// a marker on a function that it cannot mark
         MARKED_FUNCTION = 80;
         /// two markers that exclude each other

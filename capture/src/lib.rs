@@ -29,7 +29,7 @@ mod walk;
 
 pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
 pub use captured::{
-    Captured, Failure, Under, compile, compile_in, export_type, foreign_types, needs, sketch,
+    Captured, Failure, Under, compile, compile_in, export_type, needs, needs_of_type, sketch,
 };
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;

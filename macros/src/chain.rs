@@ -10,22 +10,24 @@
 //! Invariants: the state is tokens of this crate alone; nothing is kept between two expansions.
 
 use crate::expand::{self, private};
-use crate::twin;
-use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream};
+use crate::{model, twin};
+use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::parse::{Parse, ParseStream};
-use syn::{File, ItemFn, LitByteStr, Path};
-use tensorplay_capture::{Env, Exported, Model, Under, key};
+use syn::{File, ItemFn, ItemStruct, LitByteStr, Path};
+use tensorplay_capture::{Diagnostic, Env, Exported, Model, Under, code, key};
 
 /// What the last step expands to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     /// The record of a function.
     Function,
-    /// The macro that tells its callers its graph.
+    /// The macro of a function's name, which tells its callers its graph.
     Twin,
+    /// The macro of a struct's name, which tells models elsewhere its parts and methods.
+    Type,
 }
 
 /// A look-up on its way.
@@ -33,6 +35,7 @@ pub struct Chain {
     pub goal: Goal,
     pub under: Under,
     pub attr: TokenStream,
+    /// The function, or the struct without its fields.
     pub item: TokenStream,
     pub receiver: Option<String>,
     /// The items of the `#[model]` module.
@@ -60,6 +63,7 @@ impl Chain {
         let goal = match self.goal {
             Goal::Function => quote!(function),
             Goal::Twin => quote!(twin),
+            Goal::Type => quote!(ty),
         };
         let under = match self.under {
             Under::Compile => quote!(compile),
@@ -82,13 +86,7 @@ impl Chain {
         for (path, bytes) in &self.done {
             match Exported::decode(bytes) {
                 Some(e) => externs.insert(key(path), e),
-                None => {
-                    let message = format!(
-                        "`{}` was captured by another version of tensorplay",
-                        key(path).replace(' ', "")
-                    );
-                    return syn::Error::new_spanned(path, message).to_compile_error();
-                }
+                None => return another_version(path),
             };
         }
         let model = syn::parse2::<File>(self.items.clone()).map(|f| Model::of(&f.items));
@@ -96,30 +94,36 @@ impl Chain {
         let env = Rc::new(Env::looked_up(model, self.receiver.clone(), externs));
         match self.goal {
             Goal::Function => expand::record(&env, self.under, self.attr, self.item),
-            Goal::Twin => {
-                let Ok(f) = syn::parse2::<ItemFn>(self.item.clone()) else {
-                    return TokenStream::new();
-                };
-                // the function's own expansion reports what is wrong with it
-                match tensorplay_capture::compile_in(&env, self.under, self.attr, self.item) {
-                    Ok(c) => export_macro(&f, &Exported::Function(c.export())),
-                    Err(_) => TokenStream::new(),
-                }
-            }
+            Goal::Twin => self.twin(&env),
+            Goal::Type => match syn::parse2::<ItemStruct>(self.item) {
+                Ok(s) => model::type_twin(&env, &s),
+                Err(_) => TokenStream::new(),
+            },
+        }
+    }
+
+    /// A function that cannot be captured has a macro too: its own expansion reports what is wrong with it.
+    fn twin(self, env: &Rc<Env>) -> TokenStream {
+        let Ok(f) = syn::parse2::<ItemFn>(self.item.clone()) else {
+            return TokenStream::new();
+        };
+        let p = private(self.krate.as_ref());
+        match tensorplay_capture::compile_in(env, self.under, self.attr, self.item) {
+            Ok(c) => twin::twin(&c.item, &p, &export_arm(&Exported::Function(c.export()))),
+            Err(_) => twin::twin(&f, &p, &TokenStream::new()),
         }
     }
 }
 
-/// The name of the macro that holds a function's export.
-pub fn export_name(f: &ItemFn) -> Ident {
-    format_ident!("__tp_e_{}", twin::unique(&f.sig.ident))
-}
-
-/// `macro_rules! name { (@export [step] state) => { step!{ bytes state } } }`, seen where the function is.
-fn export_macro(f: &ItemFn, exported: &Exported) -> TokenStream {
-    let name = export_name(f);
-    let arm = export_arm(exported);
-    twin::declare_as(&name, &name, &f.vis, &arm)
+fn another_version(path: &Path) -> TokenStream {
+    let shown = key(path).replace(' ', "");
+    Diagnostic::new(
+        code::ANOTHER_VERSION,
+        path,
+        format!("`{shown}` was captured by another version of tensorplay than this crate uses"),
+    )
+    .help("let all crates use one version; `cargo tree -d` lists crates that are there twice")
+    .to_compile_error()
 }
 
 /// The arm of a macro that answers a look-up.
@@ -172,10 +176,10 @@ impl Parse for Answer {
         Ok(Answer {
             bytes,
             chain: Chain {
-                goal: if goal == "twin" {
-                    Goal::Twin
-                } else {
-                    Goal::Function
+                goal: match goal.to_string().as_str() {
+                    "twin" => Goal::Twin,
+                    "ty" => Goal::Type,
+                    _ => Goal::Function,
                 },
                 under: if under == "region" {
                     Under::Region
@@ -203,8 +207,13 @@ pub fn step(input: TokenStream) -> TokenStream {
     let answer: Answer = match syn::parse2(input) {
         Ok(a) => a,
         Err(e) => {
-            let message = format!("tensorplay: a macro of another version answered a look-up ({e})");
-            return quote!(::core::compile_error!(#message););
+            return Diagnostic::new(
+                code::ANOTHER_VERSION,
+                TokenStream::new(),
+                format!("a macro of another version of tensorplay answered a look-up ({e})"),
+            )
+            .help("let all crates use one version; `cargo tree -d` lists crates that are there twice")
+            .to_compile_error();
         }
     };
     let mut chain = answer.chain;
@@ -214,6 +223,16 @@ pub fn step(input: TokenStream) -> TokenStream {
     let path = chain.pending.remove(0);
     chain.done.push((path, answer.bytes.value()));
     chain.go()
+}
+
+/// The item that a step is for: the second group of its state.
+pub fn item(step: TokenStream) -> TokenStream {
+    let group = |t: TokenTree| match t {
+        TokenTree::Group(g) => Some(g.stream()),
+        _ => None,
+    };
+    let state = step.into_iter().filter_map(group).next().unwrap_or_default();
+    state.into_iter().filter_map(group).nth(1).unwrap_or_default()
 }
 
 /// What a chain needs of the path to the private items.

@@ -54,15 +54,24 @@ pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStr
         done: Vec::new(),
     };
     let (fallback, record) = (chain::fallback(krate.as_ref()), chain(Goal::Function).go());
-    let mut beside = TokenStream::new();
-    let mut export = TokenStream::new();
-    if under == Under::Region && !c.method {
-        let name = chain::export_name(&c.item);
-        export = quote!((@export $($state:tt)*) => { #name!{ @export $($state)* } };);
-        beside = chain(Goal::Twin).go();
-    }
-    let whole = put(c, quote!(#fallback #record), &export);
-    quote!(#whole #beside)
+    let twin = match c.method || is_opaque(&c) || twin::is_standard(&c.item.sig.ident) {
+        true => Twin::Own(TokenStream::new()),
+        false => Twin::Asked(chain(Goal::Twin).go()),
+    };
+    put(c, quote!(#fallback #record), twin)
+}
+
+/// Where the macro of a free function's name comes from.
+enum Twin {
+    /// It is made here, with these arms.
+    Own(TokenStream),
+    /// These tokens make it.
+    Asked(TokenStream),
+}
+
+/// Whether no value can be made of some parameter's type.
+fn is_opaque(c: &Captured) -> bool {
+    c.params.iter().any(|param| param.tree.is_opaque())
 }
 
 /// The record of a function that was looked up for: what stands for its `static`.
@@ -107,11 +116,11 @@ fn expand(c: Captured) -> TokenStream {
         true => TokenStream::new(),
         false => chain::export_arm(&Exported::Function(c.export())),
     };
-    put(c, record, &export)
+    put(c, record, Twin::Own(export))
 }
 
 /// The item with its record and dispatch in front of its statements, and what reaches it beside.
-fn put(c: Captured, function: TokenStream, export: &TokenStream) -> TokenStream {
+fn put(c: Captured, function: TokenStream, twin: Twin) -> TokenStream {
     let p = private(c.options.krate.as_ref());
     let name = &c.item.sig.ident;
     let (reach, before, beside) = if c.method {
@@ -127,11 +136,19 @@ fn put(c: Captured, function: TokenStream, export: &TokenStream) -> TokenStream 
             }
         };
         (quote!(Self::#meta()), TokenStream::new(), beside)
-    } else if c.params.iter().any(|param| param.tree.is_opaque()) {
-        let (reach, beside) = twin::of_type(&c.item, &function, &p, export);
+    } else if is_opaque(&c) {
+        let export = match twin {
+            Twin::Own(export) => export,
+            Twin::Asked(_) => TokenStream::new(),
+        };
+        let (reach, beside) = twin::of_type(&c.item, &function, &p, &export);
         (reach, TokenStream::new(), beside)
     } else {
-        (quote!(__TP_FUNCTION), function, twin::twin(&c.item, &p, export))
+        let twin = match twin {
+            Twin::Own(export) => twin::twin(&c.item, &p, &export),
+            Twin::Asked(twin) => twin,
+        };
+        (quote!(__TP_FUNCTION), function, twin)
     };
     let dispatch = dispatch(&c, &reach, &p);
     let mut item = c.item;

@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
 use tensorplay_capture::MarkerKind;
 use tensorplay_capture::Under;
+use times::Timer;
 
 mod arguments;
 mod chain;
@@ -15,6 +17,7 @@ mod model;
 mod reach;
 #[cfg(test)]
 mod tests;
+mod times;
 mod twin;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
@@ -44,7 +47,9 @@ mod twin;
 /// `not available yet`. Every message has a code, explained in `docs/errors.md`.
 #[proc_macro_attribute]
 pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
-    expand::compile(Under::Compile, attr.into(), item.into()).into()
+    attribute(attr, item, |attr, item| {
+        expand::compile(Under::Compile, attr, item)
+    })
 }
 
 /// A function that its callers keep as one unit: it is compiled once, and each caller that is captured with it holds it
@@ -56,7 +61,9 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// | `crate = path` | where this crate is re-exported |
 #[proc_macro_attribute]
 pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStream {
-    expand::compile(Under::Region, attr.into(), item.into()).into()
+    attribute(attr, item, |attr, item| {
+        expand::compile(Under::Region, attr, item)
+    })
 }
 
 /// An inline module whose structs, methods and functions are captured together: compiled methods read fields of
@@ -66,13 +73,17 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 /// of the module, and structs of other `#[model]` modules, such as the layers of `nn`.
 #[proc_macro_attribute]
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
-    model::model(attr.into(), item.into()).into()
+    attribute(attr, item, model::model)
 }
 
 #[doc(hidden)]
 #[proc_macro]
 pub fn __step(input: TokenStream) -> TokenStream {
-    chain::step(input.into()).into()
+    let input = Tokens::from(input);
+    let timer = Timer::start(|| times::name(chain::item(input.clone())));
+    let tokens = chain::step(input);
+    timer.stop();
+    tokens.into()
 }
 
 /// `explain!(path::f)`: everything that is known about a compiled function.
@@ -92,19 +103,19 @@ pub fn graph(path: TokenStream) -> TokenStream {
 /// Called from anywhere else it is an ordinary function. This holds for all markers below, which go on free functions.
 #[proc_macro_attribute]
 pub fn allow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::AllowInGraph, attr.into(), item.into()).into()
+    marker(MarkerKind::AllowInGraph, attr, item)
 }
 
 /// Like `allow_in_graph`, for functions whose arguments and results are structs of tensors: the node has their tensors.
 #[proc_macro_attribute]
 pub fn nonstrict_trace(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::NonstrictTrace, attr.into(), item.into()).into()
+    marker(MarkerKind::NonstrictTrace, attr, item)
 }
 
 /// A call is a graph break, whatever the function's body is. Compiled functions inside stay compiled.
 #[proc_macro_attribute]
 pub fn disallow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::DisallowInGraph, attr.into(), item.into()).into()
+    marker(MarkerKind::DisallowInGraph, attr, item)
 }
 
 /// `#[disable(recursive = true, reason = "..")]`: the function runs as plain Rust, and a call is a graph break.
@@ -114,13 +125,13 @@ pub fn disallow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[compile(disable)]`.
 #[proc_macro_attribute]
 pub fn disable(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::Disable, attr.into(), item.into()).into()
+    marker(MarkerKind::Disable, attr, item)
 }
 
 /// The function is never captured, and compiled functions inside stay compiled: the same as `#[disable(recursive = false)]`.
 #[proc_macro_attribute]
 pub fn unused(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::Unused, attr.into(), item.into()).into()
+    marker(MarkerKind::Unused, attr, item)
 }
 
 /// While a compiled function is on the stack, each place that calls the function evaluates it once, whatever the
@@ -129,7 +140,7 @@ pub fn unused(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// The result is `Clone + Send + Sync + 'static`, and the function has no type parameters.
 #[proc_macro_attribute]
 pub fn assume_constant_result(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::AssumeConstantResult, attr.into(), item.into()).into()
+    marker(MarkerKind::AssumeConstantResult, attr, item)
 }
 
 /// `#[substitute_in_graph(original)]`: captured code that calls `original` has this function in its place; plain calls of
@@ -139,17 +150,33 @@ pub fn assume_constant_result(attr: TokenStream, item: TokenStream) -> TokenStre
 /// `skip_signature_check = true`. `can_constant_fold_through = false` is accepted, `true` is not available yet.
 #[proc_macro_attribute]
 pub fn substitute_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::SubstituteInGraph, attr.into(), item.into()).into()
+    marker(MarkerKind::SubstituteInGraph, attr, item)
 }
 
 /// Not available yet: a build error that says so.
 #[proc_macro_attribute]
 pub fn export(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::Export, attr.into(), item.into()).into()
+    marker(MarkerKind::Export, attr, item)
 }
 
 /// A build error: functions of Rust have no overloads. Give each form a name, or take a type parameter.
 #[proc_macro_attribute]
 pub fn overload_method(attr: TokenStream, item: TokenStream) -> TokenStream {
-    marker::expand(MarkerKind::OverloadMethod, attr.into(), item.into()).into()
+    marker(MarkerKind::OverloadMethod, attr, item)
+}
+
+fn attribute(
+    attr: TokenStream,
+    item: TokenStream,
+    expand: impl FnOnce(Tokens, Tokens) -> Tokens,
+) -> TokenStream {
+    let (attr, item) = (Tokens::from(attr), Tokens::from(item));
+    let timer = Timer::start(|| times::name(item.clone()));
+    let tokens = expand(attr, item);
+    timer.stop();
+    tokens.into()
+}
+
+fn marker(kind: MarkerKind, attr: TokenStream, item: TokenStream) -> TokenStream {
+    attribute(attr, item, |attr, item| marker::expand(kind, attr, item))
 }

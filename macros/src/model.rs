@@ -1,6 +1,6 @@
 //! The expansion of `#[model] mod m { .. }`: its compiled functions, each in its place, and one accessor a struct.
 
-use crate::chain;
+use crate::chain::{self, Chain, Goal};
 use crate::expand::{self, private};
 use crate::twin;
 use proc_macro2::TokenStream;
@@ -45,17 +45,13 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     let env = Env::of(Model::of(items), chain::items_of(items));
     let p = private(krate.as_ref());
     let env = Rc::new(env);
-    let closed = tensorplay_capture::foreign_types(&env).is_empty();
     let mut out = Vec::with_capacity(items.len() + 1);
     let mut used = Vec::new();
     for item in items.drain(..) {
         let made = match item {
             Item::Fn(f) => function(&env, None, f, &mut used),
             Item::Struct(s) => {
-                let exported = match &s.vis {
-                    Visibility::Public(_) if closed => type_twin(&env, &s),
-                    _ => TokenStream::new(),
-                };
+                let exported = exported(&env, &s, krate.as_ref());
                 let s = structure(&env, s, &p);
                 quote!(#s #exported)
             }
@@ -133,19 +129,37 @@ fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn, used: &mut Vec<Pat
     expand::compile_in(&env, under, arguments, f.into_token_stream())
 }
 
+/// The macro of a struct that others see, once what its methods need was looked up.
+fn exported(env: &Rc<Env>, s: &ItemStruct, krate: Option<&Path>) -> TokenStream {
+    let name = s.ident.to_string();
+    let known = env.model.as_ref().is_some_and(|m| m.structs.contains_key(&name));
+    if !known || matches!(s.vis, Visibility::Inherited) {
+        return TokenStream::new();
+    }
+    let pending = tensorplay_capture::needs_of_type(env, &name);
+    if pending.is_empty() {
+        return type_twin(env, s);
+    }
+    let (vis, ident) = (&s.vis, &s.ident);
+    let chain = Chain {
+        goal: Goal::Type,
+        under: Under::Region,
+        attr: TokenStream::new(),
+        item: quote!(#vis struct #ident;),
+        receiver: None,
+        items: env.items.clone(),
+        krate: krate.cloned(),
+        pending,
+        done: Vec::new(),
+    };
+    chain.go()
+}
+
 /// The macro of a struct's own name, by which models elsewhere look it up.
-fn type_twin(env: &Rc<Env>, s: &ItemStruct) -> TokenStream {
+pub fn type_twin(env: &Rc<Env>, s: &ItemStruct) -> TokenStream {
     let name = &s.ident;
-    let exported = match tensorplay_capture::export_type(env, &name.to_string()) {
-        Some(e)
-            if env
-                .model
-                .as_ref()
-                .is_some_and(|m| m.structs.contains_key(&name.to_string())) =>
-        {
-            e
-        }
-        _ => return TokenStream::new(),
+    let Some(exported) = tensorplay_capture::export_type(env, &name.to_string()) else {
+        return TokenStream::new();
     };
     let unique = format_ident!("__tp_t_{}", twin::unique(name));
     twin::declare_as(&unique, name, &s.vis, &chain::export_arm(&exported))

@@ -15,9 +15,13 @@ mod uses;
 pub use ty::{Ty, key};
 pub(crate) use uses::{called, foreign};
 
+use crate::captured::Under;
+use proc_macro2::TokenStream;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use syn::{Attribute, Block, FnArg, ImplItem, Item, Member, Signature, Type};
+use syn::{
+    Attribute, Block, FnArg, ImplItem, Item, ItemFn, Member, Meta, ReturnType, Signature, Type, Visibility,
+};
 use tensorplay_graph::op::options::Form;
 use tensorplay_graph::{HostType, Schema};
 
@@ -30,12 +34,44 @@ pub struct ModelFn {
     pub block: Block,
     /// Its attributes.
     pub attrs: Vec<Attribute>,
+    /// Whether others see it.
+    pub shared: bool,
 }
 
 impl ModelFn {
     /// The attribute of that name, by its last segment.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attrs.iter().find(|a| is_named(a, name))
+    }
+
+    /// The attribute under which it is captured, and its arguments.
+    pub fn captured(&self) -> Option<(Under, TokenStream)> {
+        [Under::Compile, Under::Region].into_iter().find_map(|under| {
+            let attribute = self.attribute(under.name())?;
+            let arguments = match &attribute.meta {
+                Meta::List(list) => list.tokens.clone(),
+                _ => TokenStream::new(),
+            };
+            Some((under, arguments))
+        })
+    }
+
+    /// As an item.
+    pub fn item(&self) -> ItemFn {
+        ItemFn {
+            attrs: Vec::new(),
+            vis: syn::Visibility::Inherited,
+            modifiers: Default::default(),
+            sig: self.sig.clone(),
+            block: Box::new(self.block.clone()),
+        }
+    }
+
+    /// Whether other modules may call it on a layer: a method of tensors that others see.
+    pub fn is_layer(&self) -> bool {
+        let takes = |i: &FnArg| matches!(i, FnArg::Typed(t) if is_tensor(&t.ty));
+        let gives = matches!(&self.sig.output, ReturnType::Type(_, ty) if is_tensor(ty));
+        self.shared && self.is_method() && gives && self.sig.inputs.iter().any(takes)
     }
 
     /// Whether it has a receiver.
@@ -54,6 +90,8 @@ pub fn is_named(a: &Attribute, name: &str) -> bool {
 pub struct Struct {
     /// Names, numbers for a tuple struct, with what they are.
     pub fields: Vec<(String, Ty)>,
+    /// Whether others see it.
+    pub shared: bool,
 }
 
 /// An inline module.
@@ -90,7 +128,10 @@ impl Model {
                         (name, Ty::of(&f.ty, &local))
                     });
                     let fields = fields.collect();
-                    model.structs.insert(s.ident.to_string(), Struct { fields });
+                    let shared = is_shared(&s.vis);
+                    model
+                        .structs
+                        .insert(s.ident.to_string(), Struct { fields, shared });
                 }
                 Item::Impl(i) if i.trait_.is_none() => {
                     let Some(name) = self_name(&i.self_ty) else {
@@ -102,6 +143,7 @@ impl Model {
                                 sig: f.sig.clone(),
                                 block: f.block.clone(),
                                 attrs: f.attrs.clone(),
+                                shared: is_shared(&f.vis),
                             });
                             model
                                 .methods
@@ -114,6 +156,7 @@ impl Model {
                         sig: f.sig.clone(),
                         block: (*f.block).clone(),
                         attrs: f.attrs.clone(),
+                        shared: is_shared(&f.vis),
                     });
                     model.functions.insert(f.sig.ident.to_string(), function);
                 }
@@ -200,6 +243,17 @@ impl Model {
             Ty::Foreign(path) => foreign(&key(path)).unwrap_or(Schema::Opaque),
             Ty::Opaque => Schema::Opaque,
         }
+    }
+}
+
+fn is_shared(vis: &Visibility) -> bool {
+    !matches!(vis, Visibility::Inherited)
+}
+
+fn is_tensor(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(r) => is_tensor(&r.elem),
+        _ => matches!(Ty::of(ty, &|_| false), Ty::Tensor),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn foreign<'m>(model: &'m Model) -> Vec<&'m Path> {
     paths
 }
 
-/// The functions of a module that are compiled, and those that they may call, by name.
+/// The functions of a module that are captured, or may be from elsewhere, and those that they may call, by name.
 fn captured(model: &Model) -> Vec<&ModelFn> {
     struct Names(Vec<String>);
     impl<'ast> Visit<'ast> for Names {
@@ -39,16 +39,15 @@ fn captured(model: &Model) -> Vec<&ModelFn> {
             visit::visit_expr_call(self, c);
         }
     }
-    let methods = model.methods.iter().map(|((_, name), f)| (name.as_str(), &**f));
-    let functions = model.functions.iter().map(|(name, f)| (name.as_str(), &**f));
-    let mut left: Vec<(&str, &ModelFn)> = methods.chain(functions).collect();
-    let starts = |f: &ModelFn| {
-        f.attribute("compile")
-            .or(f.attribute("nested_compile_region"))
-            .is_some()
-    };
-    let mut found: Vec<&ModelFn> = left.iter().map(|(_, f)| *f).filter(|f| starts(f)).collect();
-    left.retain(|(_, f)| !starts(f));
+    let shared = |owner: &str| model.structs.get(owner).is_some_and(|s| s.shared);
+    let starts = |f: &ModelFn, shared: bool| f.captured().is_some() || shared && f.is_layer();
+    let methods = model.methods.iter();
+    let methods = methods.map(|((owner, name), f)| (name.as_str(), &**f, starts(f, shared(owner))));
+    let functions = model.functions.iter();
+    let functions = functions.map(|(name, f)| (name.as_str(), &**f, starts(f, false)));
+    let (first, left): (Vec<_>, Vec<_>) = methods.chain(functions).partition(|(.., starts)| *starts);
+    let mut found: Vec<&ModelFn> = first.into_iter().map(|(_, f, _)| f).collect();
+    let mut left: Vec<(&str, &ModelFn)> = left.into_iter().map(|(name, f, _)| (name, f)).collect();
     let mut next = 0;
     while let Some(f) = found.get(next) {
         next += 1;

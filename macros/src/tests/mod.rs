@@ -2,6 +2,8 @@
 //!
 //! Blobs are shown as `b".."` and hashes as zeros: what they hold has tests of its own.
 
+mod lookup;
+
 use crate::{expand, marker, reach};
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use std::path::Path;
