@@ -4,7 +4,7 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `branches.rs`, `guards.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
+//! | `branches.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
@@ -16,6 +16,7 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod guards;
 mod lists;
 mod parameters;
 mod returns;

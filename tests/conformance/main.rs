@@ -4,14 +4,14 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `branches.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
-//! | `loops.rs` | `for` |
-//! | `dynamic.rs` | `dynamic = true`, branches |
 //! | `breaks.rs` | graph breaks |
 #![deny(warnings)]
 
 #[macro_use]
 mod check;
+mod branches;
+mod dynamic;
 mod layouts;
+mod loops;
 mod reset;
 mod straight;

@@ -131,13 +131,15 @@ impl Walk {
             _ => return None,
         };
         let mut arms = TokenStream::new();
+        let mut shown = Vec::with_capacity(m.arms.len());
         let mut sound = true;
         for (i, arm) in m.arms.iter().enumerate() {
-            let i = Literal::i64_suffixed(i as i64);
             let pat = match &arm.pat {
                 pat if binds_whole(pat) => quote!(_),
                 pat => pat.to_token_stream(),
             };
+            shown.push(format!("{} => {i}", text(pat.clone())));
+            let i = Literal::i64_suffixed(i as i64);
             sound &= binds_whole(&arm.pat) || self.binds_nothing(&arm.pat).is_some();
             arms.extend(quote!(#pat => #i,));
         }
@@ -146,7 +148,7 @@ impl Walk {
             return Some(Kind::Unknown);
         }
         let question = quote_spanned!(Span::mixed_site()=> match #value { #arms });
-        let name = format!("match {}", text(value));
+        let name = format!("match {} {{ {} }}", text(value), shown.join(", "));
         let arm = self.ask(name, question, HostType::I64);
         for (i, a) in m.arms.iter().enumerate() {
             let last = i + 1 == m.arms.len();

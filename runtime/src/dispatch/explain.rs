@@ -1,47 +1,13 @@
 //! `explain!`: what a compiled function is, and where its calls went.
 
 use super::Function;
+use super::guard::GuardChain;
 use crate::Result;
 use crate::plan::{Fallback, StepCounts};
 use std::fmt;
 use tensorplay_graph::{DType, GraphModule};
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::emit;
-
-/// A condition on the arguments of a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Guard {
-    /// The condition, as source text.
-    pub source: String,
-}
-
-/// The guards of one path.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct GuardChain {
-    guards: Vec<Guard>,
-}
-
-impl GuardChain {
-    /// The guards in order.
-    pub fn guards(&self) -> &[Guard] {
-        &self.guards
-    }
-
-    /// All guards as one condition.
-    pub fn source(&self) -> String {
-        self.guards
-            .iter()
-            .map(|g| g.source.as_str())
-            .collect::<Vec<_>>()
-            .join(" && ")
-    }
-}
-
-impl fmt::Display for GuardChain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source())
-    }
-}
 
 /// A key pattern for which plans were bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -198,7 +164,10 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         path: f.path().into(),
         file: f.file().into(),
         line: f.line(),
-        guards: graphs.iter().map(|g| guards(g, &state.key_params)).collect(),
+        guards: graphs
+            .iter()
+            .map(|g| GuardChain::of(g, &state.key_params))
+            .collect(),
         graphs,
         entries: state
             .entries()
@@ -220,43 +189,6 @@ fn try_explain(f: &'static Function) -> Result<Explanation> {
         },
         memory: table.iter().map(|b| b.plan.arena).max().unwrap_or(0),
     })
-}
-
-/// What the signature promises and what capture read: the conditions under which the one path runs.
-fn guards(module: &GraphModule, key_params: &[bool]) -> GuardChain {
-    let mut guards = Vec::new();
-    for (i, &id) in module.graph.inputs.iter().enumerate() {
-        let name = &module.graph.node(id).name;
-        let Some(Some(spec)) = module.specs.get(i) else {
-            continue;
-        };
-        if let Some(d) = spec.dtype {
-            guards.push(Guard {
-                source: format!("{name}.dtype() == DType::{d:?}"),
-            });
-        }
-        for (d, dim) in spec.shape.iter().flatten().enumerate() {
-            if let Some(n) = dim.known() {
-                guards.push(Guard {
-                    source: format!("{name}.dim({d}) == {n}"),
-                });
-            }
-        }
-        if let Some(s) = &spec.shape {
-            guards.push(Guard {
-                source: format!("{name}.rank() == {}", s.len()),
-            });
-        }
-    }
-    let own = module.scalars.iter().filter(|s| s.source.is_none());
-    for (s, key) in own.zip(key_params) {
-        if *key {
-            guards.push(Guard {
-                source: format!("{}: {} is part of the key", s.name, s.ty.name()),
-            });
-        }
-    }
-    GuardChain { guards }
 }
 
 /// The graphs of a function: derefs to the first.

@@ -12,6 +12,7 @@ mod assumed;
 pub mod counters;
 pub mod explain;
 mod function;
+pub mod guard;
 mod key;
 mod mode;
 mod outputs;
