@@ -44,7 +44,7 @@ impl Walk {
     pub fn specialize(&mut self, sizes: &[NamedSpec]) {
         for named in sizes {
             let inputs = self.builder.module.graph.inputs.clone();
-            let of = |id: &NodeId| self.builder.module.graph.node(*id).name == named.name.to_string();
+            let of = |id: &NodeId| named.name == self.builder.module.graph.node(*id).name;
             let (Some(id), Some(spec)) = (inputs.into_iter().find(of), named.specs.first()) else {
                 continue;
             };

@@ -30,6 +30,14 @@ pub(super) enum Over {
     Range { lo: Expr, count: Expr, ty: HostType },
 }
 
+/// What a loop changes.
+struct Changed {
+    /// Tensors, with their values before the loop.
+    carried: Vec<(Slot, Value)>,
+    /// Lists, with their lengths before the loop.
+    lists: Vec<(String, usize)>,
+}
+
 /// A loop that is being walked.
 #[derive(Debug, Default)]
 pub(super) struct LoopFrame {
@@ -87,12 +95,14 @@ impl Walk {
                 }
             }
         }
-        let mut types: Vec<TensorType> = carried.iter().map(|(_, v)| self.builder.ty(*v).clone()).collect();
+        let changed = Changed { carried, lists };
+        let slots = changed.carried.iter();
+        let mut types: Vec<TensorType> = slots.map(|(_, v)| self.builder.ty(*v).clone()).collect();
         // types only get wider: shapes that a step changes become unknown
         for _ in 0..4 {
             let mark = self.mark();
             let errors = self.errors.len();
-            let Some((steps, frame)) = self.body_paths(f, &over, &carried, &lists, &types) else {
+            let Some((steps, frame)) = self.body_paths(f, &over, &changed, &types) else {
                 return self.refuse_loop_silently(f);
             };
             if self.errors.len() > errors {
@@ -105,7 +115,7 @@ impl Walk {
                 }
             }
             if wider == types {
-                return self.push_each(f, at, over, (carried, lists), types, steps, frame);
+                return self.push_each(f, at, over, changed, types, steps, frame);
             }
             types = wider;
             self.rewind(mark);
@@ -118,8 +128,7 @@ impl Walk {
         &mut self,
         f: &ExprForLoop,
         over: &Over,
-        carried: &[(Slot, Value)],
-        lists: &[(String, usize)],
+        changed: &Changed,
         types: &[TensorType],
     ) -> Option<(Vec<Step>, LoopFrame)> {
         let facts = self.facts.len();
@@ -131,7 +140,11 @@ impl Walk {
         );
         let k = self.loops.len() as u32;
         self.loops.push(LoopFrame {
-            cells: carried.iter().filter_map(|(slot, _)| slot.cell()).collect(),
+            cells: changed
+                .carried
+                .iter()
+                .filter_map(|(slot, _)| slot.cell())
+                .collect(),
             ..LoopFrame::default()
         });
         let mut steps = Vec::new();
@@ -148,7 +161,7 @@ impl Walk {
                 break;
             }
             self.script = decisions;
-            let step = self.body_path(f, over, k, (carried, lists), types);
+            let step = self.body_path(f, over, k, changed, types);
             let taken = std::mem::take(&mut self.decided)
                 .into_iter()
                 .map(|(_, t)| t)
@@ -170,7 +183,7 @@ impl Walk {
         f: &ExprForLoop,
         over: &Over,
         k: u32,
-        (carried, lists): (&[(Slot, Value)], &[(String, usize)]),
+        Changed { carried, lists }: &Changed,
         types: &[TensorType],
     ) -> Option<Step> {
         let mark = self.builder.module.graph.nodes.len();
@@ -377,7 +390,7 @@ impl Walk {
         f: &ExprForLoop,
         at: TokenStream,
         over: Over,
-        (carried, lists): (Vec<(Slot, Value)>, Vec<(String, usize)>),
+        Changed { carried, lists }: Changed,
         mut types: Vec<TensorType>,
         steps: Vec<Step>,
         frame: LoopFrame,
