@@ -218,7 +218,7 @@ fn refuse(ty: &Type) -> Diagnostic {
         ty,
         format!("a parameter of type `{shown}` cannot be captured yet"),
     )
-    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length, or Option; and `&[T]` or `Vec<T>` of these, to read")
+    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length or Option; or lists to read, as `&[T]` or `Vec<T>`")
 }
 
 /// The last segment of a path type, and the number of segments.
