@@ -22,7 +22,7 @@ fn regions_and_layers_of_another_crate() {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
     assert!(!err.contains("warning"), "{err}");
-    assert!(out.contains("test result: ok. 3 passed"), "{out}");
+    assert!(out.contains("test result: ok. 4 passed"), "{out}");
 }
 
 /// `target/debug/deps/crates-..` is this test.

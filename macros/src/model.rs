@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::{Attribute, ImplItem, Item, ItemFn, ItemMod, ItemStruct, Meta, Path, Visibility};
-use tensorplay_capture::{Diagnostic, Env, Model, Under, code};
+use tensorplay_capture::{Diagnostic, Env, Model, Ty, Under, code};
 
 /// Expands the attribute.
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -178,9 +178,16 @@ fn structure(env: &Env, s: ItemStruct, p: &TokenStream) -> TokenStream {
     let parts = s.fields.members().zip(&s.fields).zip(&known.fields);
     let parts = parts
         .filter(|(_, (_, ty))| env.is_read(ty))
-        .map(|((member, field), _)| {
+        .map(|((member, field), (_, ty))| {
             let at = field.ty.span();
-            quote_spanned!(at=> #p::Fields::fields(&self.#member, __tp_out);)
+            match ty.core() {
+                Ty::Foreign(_) => quote_spanned! {at=> {
+                    #[allow(unused_imports)]
+                    use #p::{FieldsFound as _, FieldsMissing as _};
+                    (&#p::LookedUp(&self.#member)).looked_up(__tp_out);
+                }},
+                _ => quote_spanned!(at=> #p::Fields::fields(&self.#member, __tp_out);),
+            }
         });
     quote! {
         #s

@@ -7,7 +7,7 @@ pub use crate::dispatch::{
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
-pub use crate::structure::{Arguments, Fields};
+pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, LookedUp};
 pub use crate::{DType, Device, Error, Tensor};
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -53,6 +53,30 @@ pub trait Fields {
     fn fields<'a>(&'a self, out: &mut Arguments<'a>);
 }
 
+/// A field whose type was looked up: where no macro told of the type, that is the one error.
+#[derive(Debug)]
+pub struct LookedUp<'a, T>(pub &'a T);
+
+/// The parts of a type that a macro told of.
+pub trait FieldsFound<'a> {
+    /// Appends the parts of the value.
+    fn looked_up(&self, out: &mut Arguments<'a>);
+}
+
+impl<'a, T: Fields> FieldsFound<'a> for LookedUp<'a, T> {
+    fn looked_up(&self, out: &mut Arguments<'a>) {
+        self.0.fields(out);
+    }
+}
+
+/// Method look-up comes here for a type without [`Fields`].
+pub trait FieldsMissing<'a> {
+    /// Appends nothing.
+    fn looked_up(&self, _: &mut Arguments<'a>) {}
+}
+
+impl<'a, T> FieldsMissing<'a> for &LookedUp<'a, T> {}
+
 impl Fields for Tensor {
     fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
         out.tensors.push(self);

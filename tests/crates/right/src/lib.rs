@@ -3,6 +3,8 @@
 use layers::deep::*;
 use tensorplay::{Tensor, compile};
 
+pub mod globs;
+
 /// The region by its own name, from a glob.
 #[compile(fullgraph)]
 pub fn sum(x: &Tensor, w: &Tensor, v: &Tensor) -> Tensor {

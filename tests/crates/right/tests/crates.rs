@@ -64,3 +64,11 @@ fn layers_of_another_crate() {
         "one size, whoever calls"
     );
 }
+
+#[test]
+fn everything_by_globs() {
+    let net = right::globs::Deep::new();
+    like_the_body(|| net.forward(&iota(&[2, 4])));
+    let e = explain!(right::globs::Deep::forward);
+    assert_eq!((e.entries.len(), e.calls.dispatched), (1, 1), "{e}");
+}
