@@ -190,7 +190,12 @@ fn captured(
         None
     } else {
         name_wildcards(&mut function.sig);
-        capture(env, &function, &options, own_specs, &errors, whole)
+        let extent = match (whole, region.is_some() || env.complete) {
+            (false, _) => Extent::Signature,
+            (true, false) => Extent::Call,
+            (true, true) => Extent::Record,
+        };
+        capture(env, &function, &options, own_specs, &errors, extent)
     };
     let mut diagnostics = errors.take();
     match result {
@@ -263,7 +268,12 @@ fn this(sig: &Signature) -> Option<TokenStream> {
 impl Captured {
     /// Whether consts are read once, with the function's record, rather than at each call: so callers need not know them.
     pub fn reads_consts(&self) -> bool {
-        self.region.is_some() || self.receiver.is_some() || self.linked
+        self.kept() || self.receiver.is_some() && !self.reads.iter().any(Read::of_a_call)
+    }
+
+    /// Whether the record stands where no call is in reach.
+    fn kept(&self) -> bool {
+        self.region.is_some() || self.linked
     }
 
     /// What it tells its callers in other modules.
@@ -276,6 +286,7 @@ impl Captured {
             fallible: self.fallible,
             region: self.region.is_some(),
             consts: self.reads.len(),
+            at_call: !self.reads_consts() && !self.reads.is_empty(),
             paths: self.paths.clone(),
         }
     }
@@ -306,7 +317,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
     let specs = strip_specs(&mut item.sig, &errors);
     name_wildcards(&mut item.sig);
     let inner = Rc::new(env.within(receiver));
-    let parts = capture(&inner, &item, &Options::default(), specs, &errors, true);
+    let parts = capture(&inner, &item, &Options::default(), specs, &errors, Extent::Record);
     let parts = parts.filter(|_| errors.take().is_empty())?;
     Some(FnExport {
         name: f.sig.ident.to_string(),
@@ -316,6 +327,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
         fallible: parts.returns.fallible,
         region: f.attribute(Under::Region.name()).is_some(),
         consts: parts.reads.len(),
+        at_call: false,
         paths: parts.paths,
     })
 }
@@ -510,13 +522,24 @@ fn check_receiver(r: &Receiver, errors: &Diagnostics) {
     }
 }
 
+/// How much of a function is captured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// What the signature tells.
+    Signature,
+    /// The body too, for calls that read what it reads.
+    Call,
+    /// The body too, for a record that stands where no call is in reach.
+    Record,
+}
+
 fn capture(
     env: &Rc<Env>,
     f: &ItemFn,
     options: &Options,
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
-    whole: bool,
+    extent: Extent,
 ) -> Option<Parts> {
     check_kind(f, errors);
     let sig = &f.sig;
@@ -629,7 +652,7 @@ fn capture(
         });
         params.collect()
     };
-    if !whole {
+    if extent == Extent::Signature {
         return Some(Parts {
             paths: Vec::new(),
             params: params(bound),
@@ -644,6 +667,7 @@ fn capture(
     let traced = trace(ident, errors, |script, reads| {
         let receiver = env.receiver.clone();
         let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
+        walk.of_record = extent == Extent::Record;
         walk.place_function(ident.span(), quote!(#head #ident));
         for b in &bound {
             match b {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tensorplay_graph::{GraphModule, HostType, Schema};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a path stands for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,6 +49,8 @@ pub struct FnExport {
     pub region: bool,
     /// How many consts its graphs read.
     pub consts: usize,
+    /// Whether those are read by its own calls, so that no other function can hold it as a unit.
+    pub at_call: bool,
     /// Its graphs, one a path.
     pub paths: Vec<GraphModule>,
 }

@@ -4,7 +4,6 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `branches.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists.rs` | slices and vectors of any length as parameters and results |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
@@ -16,6 +15,7 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod branches;
 mod guards;
 mod parameters;
 mod returns;
