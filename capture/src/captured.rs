@@ -209,7 +209,7 @@ fn captured(
                 codes,
                 spans,
             } = c;
-            let method = is_method(&function);
+            let method = is_method(&function) || env.receiver.is_some();
             let model = env.model.is_some() && env.receiver.is_some();
             let receiver = if model { this(&function.sig) } else { None };
             let linked = env.complete || !whole;

@@ -5,9 +5,9 @@
 //! | file | waits for |
 //! |---|---|
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
+//! | `collected.rs` | `Vec::push` in loops of unknown length |
 //! | `lists.rs` | slices and vectors of any length as parameters and results |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
-//! | `models.rs` | `#[model]`, regions |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
 #![deny(warnings)]
@@ -15,8 +15,10 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod blocks;
 mod branches;
 mod guards;
+mod models;
 mod parameters;
 mod returns;
 mod state;
