@@ -204,15 +204,12 @@ fn captured(
         None
     } else {
         name_wildcards(&mut function.sig);
-        capture(
-            env,
-            &function,
-            &options,
-            own_specs,
-            &errors,
-            whole,
-            region.is_some(),
-        )
+        let extent = match (whole, region.is_some() || env.complete) {
+            (false, _) => Extent::Signature,
+            (true, false) => Extent::Call,
+            (true, true) => Extent::Record,
+        };
+        capture(env, &function, &options, own_specs, &errors, extent)
     };
     let mut diagnostics = errors.take();
     match result {
@@ -226,11 +223,10 @@ fn captured(
                 codes,
                 spans,
             } = c;
-            let method = is_method(&function);
+            let method = is_method(&function) || env.receiver.is_some();
             let model = env.model.is_some() && env.receiver.is_some();
             let receiver = if model { this(&function.sig) } else { None };
-            let lists = params.iter().any(|p| p.list().is_some());
-            let linked = env.complete || !whole || lists;
+            let linked = env.complete || !whole;
             Ok(Captured {
                 item: function,
                 paths,
@@ -286,7 +282,13 @@ fn this(sig: &Signature) -> Option<TokenStream> {
 impl Captured {
     /// Whether consts are read once, with the function's record, rather than at each call: so callers need not know them.
     pub fn reads_consts(&self) -> bool {
-        self.region.is_some() || self.receiver.is_some() || self.linked
+        let aggregates = self.receiver.is_some() || self.params.iter().any(|p| p.list().is_some());
+        self.kept() || aggregates && !self.reads.iter().any(Read::of_a_call)
+    }
+
+    /// Whether the record stands where no call is in reach.
+    fn kept(&self) -> bool {
+        self.region.is_some() || self.linked
     }
 
     /// What it tells its callers in other modules.
@@ -299,6 +301,7 @@ impl Captured {
             fallible: self.fallible,
             region: self.region.is_some(),
             consts: self.reads.len(),
+            at_call: !self.reads_consts() && !self.reads.is_empty(),
             paths: self.paths.clone(),
         }
     }
@@ -325,7 +328,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
     name_wildcards(&mut item.sig);
     let inner = Rc::new(env.within(receiver));
     let region = f.attribute(Under::Region.name()).is_some();
-    let parts = capture(&inner, &item, &Options::default(), specs, &errors, true, region);
+    let parts = capture(&inner, &item, &Options::default(), specs, &errors, Extent::Record);
     let parts = parts.filter(|_| errors.take().is_empty())?;
     Some(FnExport {
         name: f.sig.ident.to_string(),
@@ -335,6 +338,7 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
         fallible: parts.returns.fallible,
         region,
         consts: parts.reads.len(),
+        at_call: false,
         paths: parts.paths,
     })
 }
@@ -533,16 +537,25 @@ fn check_receiver(r: &Receiver, errors: &Diagnostics) {
     }
 }
 
+/// How much of a function is captured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// What the signature tells.
+    Signature,
+    /// The body too, for calls that read what it reads.
+    Call,
+    /// The body too, for a record that stands where no call is in reach.
+    Record,
+}
+
 fn capture(
     env: &Rc<Env>,
     f: &ItemFn,
     options: &Options,
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
-    whole: bool,
-    region: bool,
+    extent: Extent,
 ) -> Option<Parts> {
-    let once = region || env.complete || (env.model.is_some() && env.receiver.is_some());
     check_kind(f, errors);
     let sig = &f.sig;
     // a type that names a type parameter is reported at the parameter
@@ -656,7 +669,7 @@ fn capture(
         });
         params.collect()
     };
-    if !whole {
+    if extent == Extent::Signature {
         return Some(Parts {
             paths: Vec::new(),
             params: params(bound),
@@ -675,7 +688,7 @@ fn capture(
         |special, script, reads| {
             let receiver = env.receiver.clone();
             let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
-            walk.reads_once = once;
+            walk.of_record = extent == Extent::Record;
             walk.place_function(ident.span(), quote!(#head #ident));
             for b in &bound {
                 match b {

@@ -58,6 +58,8 @@ pub struct FnExport {
     pub region: bool,
     /// How many consts its graphs read.
     pub consts: usize,
+    /// Whether those are read by its own calls, so that no other function can hold it as a unit.
+    pub at_call: bool,
     /// Its graphs, one a path.
     pub paths: Vec<GraphModule>,
 }

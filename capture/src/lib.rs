@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod block;
 mod captured;
 mod diagnostic;
 mod env;
@@ -28,6 +29,7 @@ mod spec;
 mod walk;
 
 pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
+pub use block::methods;
 pub use captured::{
     Captured, Failure, Under, compile, compile_in, export_type, needs, needs_of_type, sketch,
 };

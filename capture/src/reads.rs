@@ -1,6 +1,6 @@
 //! `Reads`: what a function reads besides its parameters, and what it calls, over all its paths.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use tensorplay_graph::{FieldPath, GraphModule, HostType, Node, NodeKind, ScalarInput, TensorType};
 
 /// A const, a field, or a part of a struct that a call reads when it starts; it follows the parameters of its sort.
@@ -10,6 +10,8 @@ pub enum Read {
     Tensor(TokenStream),
     /// A number: `EPS`, `self.eps`.
     Host(TokenStream),
+    /// What a parameter of the function is asked for: `x.is_contiguous()`, `mode == Mode::Train`.
+    Asked(TokenStream),
     /// A tensor of an aggregate.
     PartTensor(Part),
     /// A number, a flag or a length of an aggregate.
@@ -31,25 +33,42 @@ impl Read {
         matches!(self, Read::Tensor(_) | Read::PartTensor(_))
     }
 
+    /// Whether it is read where the parameters and `self` are in reach, and nowhere else.
+    pub fn of_a_call(&self) -> bool {
+        match self {
+            Read::Tensor(_) | Read::Asked(_) => true,
+            Read::Host(tokens) => says_self(tokens.clone()),
+            Read::PartTensor(_) | Read::PartHost(_) => false,
+        }
+    }
+
     /// The expression that reads it, unless it is a part of an aggregate.
     pub fn tokens(&self) -> Option<&TokenStream> {
         match self {
-            Read::Tensor(tokens) | Read::Host(tokens) => Some(tokens),
+            Read::Tensor(tokens) | Read::Host(tokens) | Read::Asked(tokens) => Some(tokens),
             Read::PartTensor(_) | Read::PartHost(_) => None,
         }
     }
 
     fn is(&self, other: &Read) -> bool {
         match (self, other) {
-            (Read::Tensor(a), Read::Tensor(b)) | (Read::Host(a), Read::Host(b)) => {
-                a.to_string() == b.to_string()
-            }
+            (Read::Tensor(a), Read::Tensor(b))
+            | (Read::Host(a), Read::Host(b))
+            | (Read::Asked(a), Read::Asked(b)) => a.to_string() == b.to_string(),
             (Read::PartTensor(a), Read::PartTensor(b)) | (Read::PartHost(a), Read::PartHost(b)) => {
                 a.path == b.path
             }
             _ => false,
         }
     }
+}
+
+fn says_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|t| match t {
+        TokenTree::Ident(i) => i == "self",
+        TokenTree::Group(g) => says_self(g.stream()),
+        _ => false,
+    })
 }
 
 /// A read that a walk met.

@@ -263,6 +263,8 @@ pub enum Expr {
     Unary(HostUnary, Box<Expr>),
     /// A binary operator.
     Binary(HostBinary, Box<Expr>, Box<Expr>),
+    /// `x.shape() == y.shape()`, of values whose ranks the build does not know.
+    SameShape(Value, Value),
 }
 
 /// What a host expression is evaluated against. `None` means not known yet.
@@ -321,7 +323,7 @@ impl Expr {
             Expr::Literal(Host::DType(_)) | Expr::DTypeOf(_) => HostType::DType,
             Expr::Param(_, t) | Expr::Cast(t, _) => *t,
             Expr::Dim(..) | Expr::Rank(_) | Expr::ElemCount(_) => HostType::Usize,
-            Expr::Unary(HostUnary::Not, _) => HostType::Bool,
+            Expr::Unary(HostUnary::Not, _) | Expr::SameShape(..) => HostType::Bool,
             Expr::Unary(_, a) => a.host_type(),
             Expr::Binary(op, a, b) => match op {
                 HostBinary::Eq
@@ -347,6 +349,10 @@ impl Expr {
                 i.values(f);
             }
             Expr::Rank(v) | Expr::ElemCount(v) | Expr::DTypeOf(v) => f(*v),
+            Expr::SameShape(a, b) => {
+                f(*a);
+                f(*b);
+            }
             Expr::Cast(_, a) | Expr::Unary(_, a) => a.values(f),
             Expr::Binary(_, a, b) => {
                 a.values(f);
@@ -364,6 +370,10 @@ impl Expr {
                 i.map_values(f);
             }
             Expr::Rank(v) | Expr::ElemCount(v) | Expr::DTypeOf(v) => *v = f(*v),
+            Expr::SameShape(a, b) => {
+                *a = f(*a);
+                *b = f(*b);
+            }
             Expr::Cast(_, a) | Expr::Unary(_, a) => a.map_values(f),
             Expr::Binary(_, a, b) => {
                 a.map_values(f);
@@ -386,6 +396,7 @@ impl Expr {
             Expr::Rank(v) => Expr::Rank(value(*v)),
             Expr::ElemCount(v) => Expr::ElemCount(value(*v)),
             Expr::DTypeOf(v) => Expr::DTypeOf(value(*v)),
+            Expr::SameShape(a, b) => Expr::SameShape(value(*a), value(*b)),
             Expr::Cast(t, a) => Expr::Cast(*t, Box::new(a.substituted(scalar, value))),
             Expr::Unary(op, a) => Expr::Unary(*op, Box::new(a.substituted(scalar, value))),
             Expr::Binary(op, a, b) => Expr::Binary(
@@ -460,6 +471,7 @@ impl Expr {
                 }
             }
             Expr::DTypeOf(v) => Host::DType(env.dtype(*v).ok_or(HostError::Unknown)?),
+            Expr::SameShape(a, b) => Host::Bool(same_shape(env, *a, *b)?),
             Expr::Cast(t, a) => cast(*t, a.eval_as(env, a.host_type())?)?,
             Expr::Unary(op, a) => {
                 let t = a.host_type().meet(t);
@@ -492,6 +504,24 @@ impl Expr {
             }
         })
     }
+}
+
+/// Whether two values have one shape; one size that differs tells.
+fn same_shape(env: &dyn Env, a: Value, b: Value) -> Result<bool, HostError> {
+    let rank = |v| env.rank(v).ok_or(HostError::Unknown);
+    let n = rank(a)?;
+    if n != rank(b)? {
+        return Ok(false);
+    }
+    let mut same = Ok(true);
+    for i in 0..n {
+        match (env.dim(a, i), env.dim(b, i)) {
+            (Some(x), Some(y)) if x != y => return Ok(false),
+            (Some(_), Some(_)) => {}
+            _ => same = Err(HostError::Unknown),
+        }
+    }
+    same
 }
 
 fn cast(t: HostType, h: Host) -> Result<Host, HostError> {
@@ -691,6 +721,7 @@ impl fmt::Display for Expr {
                 Expr::Rank(v) => write!(f, "rank({v})"),
                 Expr::ElemCount(v) => write!(f, "elem_count({v})"),
                 Expr::DTypeOf(v) => write!(f, "dtype({v})"),
+                Expr::SameShape(a, b) => write!(f, "same_shape({a}, {b})"),
                 Expr::Cast(t, a) => write!(f, "{}({a})", t.name()),
                 Expr::Unary(op, a) => write!(
                     f,

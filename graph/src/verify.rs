@@ -435,7 +435,11 @@ fn check_params(module: &GraphModule, arg: &Arg, push: &mut impl FnMut(VerifyErr
                 walk(module, a, push);
                 walk(module, b, push);
             }
-            Expr::Literal(_) | Expr::Rank(_) | Expr::ElemCount(_) | Expr::DTypeOf(_) => {}
+            Expr::Literal(_)
+            | Expr::Rank(_)
+            | Expr::ElemCount(_)
+            | Expr::DTypeOf(_)
+            | Expr::SameShape(..) => {}
         }
     }
     match arg {

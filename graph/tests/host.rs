@@ -259,6 +259,25 @@ fn what_is_unknown_stays_unknown() {
 }
 
 #[test]
+fn shapes_are_compared_as_far_as_they_are_known() {
+    let same = |x: &str, y: &str| {
+        let text =
+            format!("graph t(x: {x}, y: {y}) {{ %2 = add(%0, same_shape(%0, %1)) : _[..] return %2 }}");
+        let module = parse(&text).unwrap();
+        let Arg::Host(e) = &module.graph.nodes[2].args()[1] else {
+            panic!("a host expression")
+        };
+        e.eval(&tensorplay_graph::TypeEnv(&module.graph))
+    };
+    assert_eq!(same("f32[2, 3]", "f32[2, 3]"), Ok(Host::Bool(true)));
+    assert_eq!(same("f32[2, 3]", "f32[3, 2]"), Ok(Host::Bool(false)));
+    assert_eq!(same("f32[2, 3]", "f32[2]"), Ok(Host::Bool(false)));
+    assert_eq!(same("f32[_, 3]", "f32[_, 4]"), Ok(Host::Bool(false)));
+    assert_eq!(same("f32[_, 3]", "f32[_, 3]"), Err(HostError::Unknown));
+    assert_eq!(same("f32[..]", "f32[2]"), Err(HostError::Unknown));
+}
+
+#[test]
 fn mixed_types_do_not_evaluate() {
     fails("1 + 2.0", "+ does not take Int(1) and Float(2.0)");
     fails("not(1)", "Not does not take Int(1)");
@@ -312,9 +331,10 @@ fn random(rng: &mut u64, depth: u32) -> Expr {
             0 => Expr::Param(0, HostType::Usize),
             _ => Expr::Param(1, HostType::F32),
         },
-        6 => match next(rng, 3) {
+        6 => match next(rng, 4) {
             0 => Expr::Rank(x),
             1 => Expr::ElemCount(x),
+            2 => Expr::SameShape(x, x),
             _ => Expr::DTypeOf(x),
         },
         7 => Expr::Dim(x, sub(rng)),

@@ -9,7 +9,7 @@ use crate::{arguments, twin};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
-use syn::{Expr, ItemFn, Path, Stmt};
+use syn::{Expr, ItemFn, ItemImpl, Path, Stmt};
 use tensorplay_capture::{
     Captured, Diagnostic, Env, Exported, Failure, Param, Read, ReturnTree, Under, code, line,
 };
@@ -23,8 +23,13 @@ pub fn private(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Expands `#[compile(attr)] item`, or the same of a region.
+/// Expands `#[compile(attr)] item`, for a function or an `impl`, or the same of a region.
 pub fn compile(under: Under, attr: TokenStream, item: TokenStream) -> TokenStream {
+    if under == Under::Compile
+        && let Ok(block) = syn::parse2::<ItemImpl>(item.clone())
+    {
+        return crate::block::block(attr, block);
+    }
     compile_in(&Rc::new(Env::default()), under, attr, item)
 }
 
@@ -125,9 +130,12 @@ fn put(c: Captured, function: TokenStream, twin: Twin) -> TokenStream {
     let name = &c.item.sig.ident;
     let (reach, before, beside) = if c.method {
         let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
+        // of an `impl` or a module under one attribute, they are not taken out yet
+        let cfg = c.item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
         // a trait has no such function: rustc says so at the user's name
         let at = Span::call_site().located_at(name.span());
         let beside = quote_spanned! {at=>
+            #(#cfg)*
             #[doc(hidden)]
             #[allow(dead_code, non_snake_case)]
             #vis fn #meta() -> &'static #p::Function {

@@ -10,6 +10,7 @@ use tensorplay_capture::Under;
 use times::Timer;
 
 mod arguments;
+mod block;
 mod chain;
 mod expand;
 mod marker;
@@ -22,7 +23,8 @@ mod twin;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
 ///
-/// For free functions and methods, with const parameters too, over the methods of `Tensor`.
+/// For free functions and methods, with const parameters too, over the methods of `Tensor`. On an inherent `impl` it is for every
+/// method on `&self` or nothing whose signature can be captured and has a tensor in it, unless that has an attribute of its own.
 ///
 /// * Parameters are tensors, numbers, `bool` and `DType`, by value, as `&` or as `&mut`, and tuples, arrays of a literal length and
 ///   `Option`s of these, under names or patterns of names. What a `&mut` parameter refers to is written when the whole call has

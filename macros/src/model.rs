@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{Attribute, ImplItem, Item, ItemFn, ItemMod, ItemStruct, Meta, Path, Visibility};
+use syn::{Attribute, ImplItem, Item, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility};
 use tensorplay_capture::{Diagnostic, Env, Model, Ty, Under, code};
 
 /// Expands the attribute.
@@ -57,6 +57,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
             }
             Item::Impl(mut i) if i.trait_.is_none() => {
                 let name = tensorplay_capture::self_name(&i.self_ty);
+                let errors = distribute(&mut i);
                 i.items = i
                     .items
                     .into_iter()
@@ -71,7 +72,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
                         other => other,
                     })
                     .collect();
-                i.into_token_stream()
+                quote!(#i #errors)
             }
             other => other.into_token_stream(),
         };
@@ -103,6 +104,38 @@ fn crate_path(attr: TokenStream) -> Result<Option<Path>, Diagnostic> {
     Err(d.help("the only argument is `crate = path`"))
 }
 
+/// Puts the attribute of an `impl` on the methods that it is for.
+fn distribute(i: &mut ItemImpl) -> TokenStream {
+    let ours = |a: &Attribute| {
+        a.path()
+            .segments
+            .last()
+            .is_some_and(|s| s.ident == Under::Compile.name())
+    };
+    let Some(at) = i.attrs.iter().position(ours) else {
+        return TokenStream::new();
+    };
+    let attribute = i.attrs.remove(at);
+    match tensorplay_capture::methods(&arguments(&attribute), i) {
+        Ok(chosen) => {
+            for n in chosen {
+                if let ImplItem::Fn(f) = &mut i.items[n] {
+                    f.attrs.insert(0, attribute.clone());
+                }
+            }
+            TokenStream::new()
+        }
+        Err(errors) => errors.iter().map(Diagnostic::to_compile_error).collect(),
+    }
+}
+
+fn arguments(attribute: &Attribute) -> TokenStream {
+    match &attribute.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    }
+}
+
 /// A function of the module; one with an attribute of ours is captured with the module.
 fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn, used: &mut Vec<Path>) -> TokenStream {
     let under = |a: &Attribute| {
@@ -121,10 +154,7 @@ fn function(env: &Env, receiver: Option<&str>, mut f: ItemFn, used: &mut Vec<Pat
     if !used.contains(attribute.path()) {
         used.push(attribute.path().clone());
     }
-    let arguments = match attribute.meta {
-        Meta::List(list) => list.tokens,
-        _ => TokenStream::new(),
-    };
+    let arguments = arguments(&attribute);
     let env = Rc::new(env.within(receiver));
     expand::compile_in(&env, under, arguments, f.into_token_stream())
 }

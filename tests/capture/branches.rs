@@ -267,3 +267,139 @@ fn integer_and_enum_parameters() {
     let e = explain!(f);
     assert_eq!((e.graphs.len(), e.calls.dispatched), (6, 6), "{e}");
 }
+
+#[test]
+fn shapes_against_sizes() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, n: usize) -> Tensor {
+        if x.shape() == [2, n] {
+            x.sum(1)
+        } else if x.shape() != &[3][..] && x.shape() != [0; 0] {
+            x + 10.0
+        } else {
+            x * n as f64
+        }
+    }
+    for shape in [&[2, 3][..], &[2, 2], &[3], &[], &[2], &[2, 3, 1]] {
+        for n in [2, 3] {
+            against_body!(f(&iota(shape), n));
+        }
+    }
+    let e = explain!(f);
+    assert_eq!(e.graphs.len(), 3, "{e}");
+    let first = e.guards[0].source();
+    assert!(
+        first.starts_with("x.rank() == 2 && x.dim(0) == 2 && x.dim(1) == n"),
+        "{first}"
+    );
+
+    #[compile(fullgraph, spec(x = f32[B, N], y = f32[B, M]))]
+    fn known_ranks(x: &Tensor, y: &Tensor) -> Tensor {
+        if x.shape() == y.shape() {
+            x + y
+        } else {
+            x.matmul(&y.t())
+        }
+    }
+    against_body!(known_ranks(&iota(&[2, 3]), &iota(&[2, 3])));
+    against_body!(known_ranks(&iota(&[2, 1]), &iota(&[2, 1])));
+    let e = explain!(known_ranks);
+    let sources: Vec<String> = e.guards.iter().map(|c| c.source()).collect();
+    assert!(sources[0].contains("x.dim(1) == y.dim(1)"), "{sources:?}");
+    assert!(!sources[0].contains("x.dim(0) == y.dim(0)"), "{sources:?}");
+}
+
+#[test]
+fn parts_of_parameters_are_asked() {
+    #[compile(fullgraph)]
+    fn f(cache: &mut Tensor, pair: (&Tensor, Option<&Tensor>)) -> Tensor {
+        let (x, bias) = pair;
+        let y = if cache.is_contiguous() {
+            x + &*cache
+        } else {
+            x - &*cache
+        };
+        *cache = &*cache * 2.0;
+        match bias {
+            Some(b) if b.is_contiguous() && !b.requires_grad() => y * b,
+            Some(b) => y + b,
+            None if x.device() == Device::Cpu => y.neg(),
+            None => y,
+        }
+    }
+    let x = iota(&[2, 3]);
+    let turned = iota(&[3, 2]).t();
+    let wanted = iota(&[2, 3]).requires_grad_(true);
+    for cache in [&x, &turned] {
+        for bias in [None, Some(&x), Some(&turned), Some(&wanted)] {
+            against_body!({
+                let mut cache = cache.clone();
+                let y = f(&mut cache, (&x, bias));
+                (y, cache)
+            });
+        }
+    }
+    assert_eq!(explain!(f).calls.dispatched, 8);
+}
+
+struct Scaled {
+    w: Tensor,
+}
+
+impl Scaled {
+    #[compile(fullgraph)]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        if self.w.is_contiguous() {
+            x * &self.w
+        } else {
+            x + &self.w
+        }
+    }
+}
+
+#[tensorplay::model]
+mod asked {
+    use tensorplay::{compile, prelude::*};
+
+    const SHIFT: f64 = 0.5;
+
+    #[derive(Clone, Copy, PartialEq)]
+    pub enum Mode {
+        Train,
+        Infer,
+    }
+
+    pub struct Layer {
+        pub w: Tensor,
+        pub scale: f64,
+    }
+
+    impl Layer {
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor, mode: Mode) -> Tensor {
+            let y = if x.is_contiguous() {
+                x * &self.w
+            } else {
+                x - &self.w
+            };
+            let y = y * self.scale + SHIFT;
+            if mode == Mode::Train { y.relu() } else { y }
+        }
+    }
+}
+
+#[test]
+fn fields_and_methods_ask_too() {
+    let x = iota(&[2, 2]);
+    for w in [iota(&[2, 2]), iota(&[2, 2]).t()] {
+        let scaled = Scaled { w: w.clone() };
+        against_body!(scaled.forward(&x));
+        let layer = asked::Layer { w, scale: -2.0 };
+        for x in [&x, &x.t()] {
+            for mode in [asked::Mode::Train, asked::Mode::Infer] {
+                against_body!(layer.forward(x, mode));
+            }
+        }
+    }
+    assert_eq!(explain!(asked::Layer::forward).graphs.len(), 4);
+}

@@ -4,11 +4,10 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `branches.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
+//! | `collected.rs` | `Vec::push` in loops of unknown length |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
-//! | `models.rs` | `#[model]`, regions |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
 #![deny(warnings)]
@@ -16,8 +15,11 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod blocks;
+mod branches;
 mod guards;
 mod lists;
+mod models;
 mod parameters;
 mod returns;
 mod state;

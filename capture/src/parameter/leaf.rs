@@ -123,6 +123,24 @@ impl Place {
         }
     }
 
+    /// What an expression over it gives, `absent` where an `Option` around it holds nothing; `None` if there is such an
+    /// `Option` and nothing to give.
+    pub fn asked(&self, question: TokenStream, absent: Option<TokenStream>) -> Option<TokenStream> {
+        if self.options.is_empty() {
+            return Some(question);
+        }
+        let absent = absent?;
+        let around = self.options.iter().rev();
+        Some(around.fold(question, |inner, (option, held)| {
+            quote_spanned! {Span::mixed_site()=>
+                match #option {
+                    ::core::option::Option::Some(#held) => #inner,
+                    ::core::option::Option::None => #absent,
+                }
+            }
+        }))
+    }
+
     fn reference(&self) -> TokenStream {
         let tokens = &self.tokens;
         match self.behind {

@@ -5,6 +5,7 @@ use crate::attribute::NamedSpec;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
+use crate::reads::Read;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr as Syntax, ExprIf, ExprMatch, Lit, Pat, RangeLimits, UnOp};
@@ -71,8 +72,13 @@ impl Walk {
 
     /// What a condition that holds tells about types: a rank or a dtype.
     fn learn(&mut self, condition: &Expr) {
-        let Expr::Binary(HostBinary::Eq, a, b) = condition else {
-            return;
+        let (a, b) = match condition {
+            Expr::Binary(HostBinary::And, a, b) => {
+                self.learn(a);
+                return self.learn(b);
+            }
+            Expr::Binary(HostBinary::Eq, a, b) => (a, b),
+            _ => return,
         };
         let (Expr::Rank(v) | Expr::DTypeOf(v), Some(known)) = (&**a, b.literal()) else {
             return;
@@ -204,6 +210,16 @@ impl Walk {
             (Pat::Paren(p), kind) => self.fits_at(&p.pat, kind, must),
             (Pat::Reference(r), kind) => self.fits_at(&r.pat, kind, must),
             (Pat::Wild(_) | Pat::Rest(_), _) => Some(true),
+            // one condition, so that an arm is one path
+            (Pat::Or(o), kind @ (Kind::Host(_) | Kind::Place(_))) if o.cases.iter().all(is_number) => {
+                let value = self.as_host(kind, &pat.to_token_stream(), HostType::IntLiteral)?;
+                let c = self.compared(pat, value)?;
+                Some(ask(self, c))
+            }
+            (Pat::Or(_), Kind::Opaque(value)) => {
+                let fits = self.ask_pattern(pat, &value, Read::Asked)?;
+                Some(ask(self, fits))
+            }
             (Pat::Or(o), kind) => {
                 for p in &o.cases {
                     match self.fits_at(p, kind.clone(), must) {
@@ -229,12 +245,11 @@ impl Walk {
                 }
             }
             (pat, Kind::Place(p)) if question::names_variant(pat) => {
-                let fits = self.ask_pattern(pat, &p.tokens)?;
+                let fits = self.ask_pattern(pat, &p.tokens, Read::Host)?;
                 Some(ask(self, fits))
             }
             (pat, Kind::Opaque(value)) if !question::binds_whole(pat) => {
-                self.can_ask(&value, pat)?;
-                let fits = self.ask_pattern(pat, &value)?;
+                let fits = self.ask_pattern(pat, &value, Read::Asked)?;
                 Some(ask(self, fits))
             }
             (Pat::Ident(i), kind) if i.subpat.is_none() && !is_const(&i.ident.to_string()) => {
@@ -362,6 +377,17 @@ impl Walk {
                     (one, other) => one.or(other),
                 }
             }
+            Pat::Or(o) => {
+                let mut any: Option<Expr> = None;
+                for p in &o.cases {
+                    let c = self.compared(p, value.clone())?;
+                    any = Some(match any {
+                        Some(before) => Expr::binary(HostBinary::Or, before, c),
+                        None => c,
+                    });
+                }
+                any
+            }
             _ => None,
         }
     }
@@ -374,6 +400,23 @@ impl Walk {
 
 fn is_rest(p: &Pat) -> bool {
     matches!(p, Pat::Rest(_))
+}
+
+/// Whether a pattern is a number, a flag or a dtype, or a range of numbers.
+fn is_number(p: &Pat) -> bool {
+    match p {
+        Pat::Lit(_) | Pat::Range(_) => true,
+        Pat::Path(_) => !question::names_variant(p) || is_dtype(p),
+        Pat::Ident(i) => i.subpat.is_none() && is_const(&i.ident.to_string()),
+        _ => false,
+    }
+}
+
+/// `DType::F32`.
+fn is_dtype(p: &Pat) -> bool {
+    let Pat::Path(p) = p else { return false };
+    let segments = &p.path.segments;
+    segments.len() > 1 && segments[segments.len() - 2].ident == "DType"
 }
 
 /// Whether a name in a pattern is that of a const, by its case.

@@ -9,7 +9,7 @@ use crate::kind::{Kind, Pieces, Place};
 use crate::location::{text, tokens};
 use crate::nearest::nearest;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{Expr, ExprCall, ExprMethodCall, Path};
 use tensorplay_graph::op::options::OptionsRow;
 use tensorplay_graph::op::row::{ParamKind, ParamRow, Results};
@@ -17,6 +17,9 @@ use tensorplay_graph::{self as graph, Arg, HostType, Op, Value};
 
 /// Metadata reads.
 const METADATA: &[&str] = &["dim", "shape", "rank", "elem_count", "dtype"];
+
+/// Metadata that a graph does not have: a parameter is asked for it when the call starts.
+const ASKED: &[&str] = &["is_contiguous", "requires_grad", "device"];
 
 /// Reads of a tensor's data.
 const DATA: &[&str] = &[
@@ -127,6 +130,10 @@ impl Walk {
         if SAME.contains(&name.as_str()) && !bare {
             return Kind::Place(Place { borrowed: true, ..p });
         }
+        if p.field && !bare && ASKED.contains(&name.as_str()) && m.args.is_empty() {
+            let (tokens, method) = (&p.tokens, &m.method);
+            return self.asked_field(quote!(#tokens.#method()), method);
+        }
         let of_tensor =
             operation(&name).is_some() || METADATA.contains(&name.as_str()) || DATA.contains(&name.as_str());
         if p.field && !bare && of_tensor {
@@ -171,6 +178,7 @@ impl Walk {
             ("elem_count", 0) => Kind::Host(graph::Expr::ElemCount(v)),
             ("dtype", 0) => Kind::Host(graph::Expr::DTypeOf(v)),
             ("shape", 0) => Kind::Shape(v),
+            (name, 0) if ASKED.contains(&name) => self.asked_tensor(v, &m.method),
             ("dim", 1) => {
                 let index = &m.args[0];
                 let at = tokens(index);
@@ -443,7 +451,8 @@ fn unknown_method(name: &Ident) -> Diagnostic {
         name,
         format!("the tensor method `{word}` cannot be captured yet"),
     );
-    let names = Op::ALL.iter().map(|op| op.name()).chain(METADATA.iter().copied());
+    let metadata = METADATA.iter().chain(ASKED).copied();
+    let names = Op::ALL.iter().map(|op| op.name()).chain(metadata);
     match nearest(&word, names) {
         _ if word == "from_slice" || word == "from_vec" => {
             d.help("make the tensor outside and pass it as a parameter")
@@ -456,9 +465,6 @@ fn unknown_method(name: &Ident) -> Diagnostic {
 /// Methods of the public surface that have no row yet: they are no spelling mistakes.
 const LATER: &[&str] = &[
     "to_device",
-    "device",
-    "is_contiguous",
-    "requires_grad",
     "requires_grad_",
     "variable",
     "assign",

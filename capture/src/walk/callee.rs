@@ -284,6 +284,12 @@ impl Walk {
             return self
                 .fail(Diagnostic::new(code::CALL, name, message).help("call it outside of the closure"));
         }
+        if export.at_call {
+            let message = format!("`{name}` reads consts, or asks about its arguments, when it is called");
+            return self.fail(Diagnostic::new(code::CALL, name, message).help(
+                "pass what it reads as arguments, or read only consts and make it a `#[nested_compile_region]`",
+            ));
+        }
         if export.codes.windows(2).any(|w| w[0] != w[1]) {
             let message = format!(
                 "`{name}` returns different numbers of tensors on its paths, which cannot be captured yet"

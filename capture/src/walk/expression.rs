@@ -255,7 +255,7 @@ impl Walk {
                     .help("index with a literal"),
             );
         }
-        if let (Expr::Range(r), Kind::List(_)) = (&*i.index, &base)
+        if let (Expr::Range(r), Kind::List(_) | Kind::Shape(_)) = (&*i.index, &base)
             && r.start.is_none()
             && r.end.is_none()
         {

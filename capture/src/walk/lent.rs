@@ -135,6 +135,7 @@ impl Walk {
                 self.at(place.at, written.to_token_stream());
                 let (v, input) = (self.builder.input(name, spec), self.tensors as u32);
                 self.tensors += 1;
+                self.places.push(place.clone());
                 (Some((input, v)), Kind::Tensor(v))
             }
             ParamTree::Host(ty, _) => (None, Kind::Host(self.scalar(name.clone(), *ty))),

@@ -19,6 +19,7 @@ mod part;
 mod pattern;
 mod question;
 mod results;
+mod shape;
 mod statement;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
@@ -27,6 +28,7 @@ use crate::kind::{Kind, PartOf, Place};
 use crate::location::{line, location, source_file, text};
 use crate::loops::Looped;
 use crate::model::Ty;
+use crate::parameter;
 use crate::reads::{KnownRead, Read, Reads};
 use crate::returns::Returns;
 use crate::scope::Scope;
@@ -58,6 +60,8 @@ pub(crate) struct Walk {
     facts: Vec<(Expr, bool)>,
     /// What the function is captured with.
     env: Rc<Env>,
+    /// Whether what is read is read where no call is in reach.
+    pub of_record: bool,
     /// The struct whose method is being walked.
     receiver: Option<String>,
     /// How many functions of the module are being walked inside each other, and how many closures.
@@ -68,10 +72,10 @@ pub(crate) struct Walk {
     looped: Vec<Looped>,
     /// The number of the next call.
     sites: i64,
-    /// Whether consts are read with the function's record, not at each call.
-    pub reads_once: bool,
     tensors: usize,
     scalars: usize,
+    /// Where each tensor of the parameters is.
+    places: Vec<parameter::Place>,
     /// The tensors that the caller lends for assignment.
     cells: Vec<lent::Cell>,
     /// What the first `return` on the path returns.
@@ -130,15 +134,16 @@ impl Walk {
             decided: Vec::new(),
             facts: Vec::new(),
             env,
+            of_record: false,
             receiver,
             inside: 0,
             in_closure: 0,
             loops: Vec::new(),
             looped: Vec::new(),
             sites: 0,
-            reads_once: false,
             tensors: 0,
             scalars: 0,
+            places: Vec::new(),
             cells: Vec::new(),
             returned: None,
             jump: None,
@@ -406,6 +411,14 @@ impl Walk {
 
     /// Adds a read; its position among those of its sort.
     fn push_read(&mut self, read: Read, name: String, ty: HostType) -> usize {
+        if let Some(tokens) = read.tokens().filter(|_| self.of_record && read.of_a_call()) {
+            let message = format!("`{name}` cannot be read here: this function is kept apart from its calls");
+            self.fail(
+                Diagnostic::new(code::HOST, tokens, message)
+                    .note("so are regions, and functions that call what was captured elsewhere")
+                    .help("take it as a parameter"),
+            );
+        }
         let at = self.reads.count(read.is_tensor());
         let known = KnownRead { read, name, ty };
         Reads::add(&known, &mut self.builder.module, self.builder.location);

@@ -1,7 +1,7 @@
 //! Operators: `+ - * /` and `-` of tensors and numbers; the rest are of numbers only.
 
-use super::Walk;
 use super::host::same_float;
+use super::{Walk, shape};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::{start, tokens};
@@ -73,6 +73,10 @@ impl Walk {
             kind: self.expr(&e.right),
             tokens: tokens(&*e.right),
         };
+        let is_shape = |o: &Operand| matches!(o.kind, Kind::Shape(_));
+        if shape::compares(&e.op) && (is_shape(&left) || is_shape(&right)) {
+            return self.compared_shapes(e, left, right);
+        }
         let Some((op, assigns)) = host_operator(&e.op) else {
             return self.refuse_operator(&e.op, &left, &right);
         };

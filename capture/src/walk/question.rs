@@ -1,4 +1,5 @@
-//! Questions about values of other types: a parameter, const or field that is a user's enum, a `&str`.
+//! Questions about values of other types: a parameter, const or field that is a user's enum, a `&str`; and about a tensor of
+//! the call, for what a graph does not know of it: its layout, its device, whether it wants a gradient.
 //!
 //! Problem: capture knows neither the variants nor their values. Method: the user's own patterns are asked when the
 //! call starts, and the answer is a number that a guard reads: which arm of a `match`, or whether a pattern fits.
@@ -10,11 +11,14 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::text;
 use crate::reads::Read;
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr as Syntax, ExprBinary, ExprMatch, ExprMethodCall, ExprPath, Pat, PatPath, Path, UnOp};
-use tensorplay_graph::{Expr, HostBinary, HostType};
+use syn::{
+    BinOp, Expr as Syntax, ExprBinary, ExprCall, ExprMatch, ExprMethodCall, ExprPath, Pat, PatPath, Path,
+    UnOp,
+};
+use tensorplay_graph::{Expr, HostBinary, HostType, NodeKind, Value};
 
 /// Whether a pattern is one name for all of a value, as its case tells.
 pub(super) fn binds_whole(pat: &Pat) -> bool {
@@ -63,6 +67,28 @@ fn is_variant(p: &ExprPath) -> bool {
     !known && names_variant(&Pat::Path(path))
 }
 
+/// The text of a value; the end of one that was asked of a tensor has no place in the source.
+fn shown(value: &TokenStream) -> String {
+    let trees: Vec<TokenTree> = value.clone().into_iter().collect();
+    match trees.as_slice() {
+        [
+            of @ ..,
+            TokenTree::Punct(dot),
+            TokenTree::Ident(method),
+            TokenTree::Group(g),
+        ] if dot.as_char() == '.' && g.stream().is_empty() => {
+            format!("{}.{method}()", text(of.iter().cloned().collect()))
+        }
+        _ => text(value.clone()),
+    }
+}
+
+/// `Device::Cuda(0)`.
+fn is_literal_variant(c: &ExprCall) -> bool {
+    let named = matches!(&*c.func, Syntax::Path(p) if is_variant(p));
+    named && c.args.iter().all(|a| matches!(a, Syntax::Lit(_)))
+}
+
 /// A name that a pattern binds.
 fn bound_name(pat: &Pat) -> Option<Ident> {
     struct Names(Option<Ident>);
@@ -91,9 +117,43 @@ impl Walk {
         self.refuse_opaque(&value, m)
     }
 
+    /// `x.is_contiguous()`, `x.requires_grad()`, `x.device()`.
+    pub(super) fn asked_tensor(&mut self, v: Value, method: &Ident) -> Kind {
+        let place = match self.builder.module.graph.node(v.node).kind {
+            NodeKind::Input(i) => self.places.get(i as usize),
+            NodeKind::Call(..) => None,
+        };
+        let question = place.and_then(|place| {
+            let (tokens, name) = (place.tokens(), format!("{}.{method}()", place.name));
+            let absent = (method != "device").then(|| quote!(false));
+            Some((place.asked(quote!(#tokens.#method()), absent)?, name))
+        });
+        let Some((question, name)) = question else {
+            let message = format!("`{method}` of a tensor that is not a parameter cannot be captured yet");
+            return self.fail(
+                Diagnostic::new(code::METHOD, method, message)
+                    .help("ask a parameter of the function, or take the answer as a parameter"),
+            );
+        };
+        self.asked_value(question, name, method)
+    }
+
+    /// The same of a field.
+    pub(super) fn asked_field(&mut self, question: TokenStream, method: &Ident) -> Kind {
+        let name = text(question.clone());
+        self.asked_value(question, name, method)
+    }
+
+    fn asked_value(&mut self, question: TokenStream, name: String, method: &Ident) -> Kind {
+        if method == "device" {
+            return Kind::Opaque(question);
+        }
+        Kind::Host(self.read_number(&Read::Asked(question), name, HostType::Bool))
+    }
+
     /// Reports a use that is no question.
     pub(super) fn refuse_opaque(&mut self, value: &TokenStream, at: impl ToTokens) -> Kind {
-        let shown = text(value.clone());
+        let shown = shown(value);
         let message = format!("`{shown}` is of a type that capture does not know");
         self.fail(
             Diagnostic::new(code::OPAQUE, at, message)
@@ -105,40 +165,35 @@ impl Walk {
     }
 
     /// Whether a pattern fits, as a flag of the call.
-    pub(super) fn ask_pattern(&mut self, pat: &Pat, value: &TokenStream) -> Option<Expr> {
+    pub(super) fn ask_pattern(
+        &mut self,
+        pat: &Pat,
+        value: &TokenStream,
+        read: fn(TokenStream) -> Read,
+    ) -> Option<Expr> {
         self.binds_nothing(pat)?;
         let at = Span::mixed_site();
         let question = quote_spanned!(at=> match #value { #pat => true, _ => false });
-        let name = format!(
-            "matches!({}, {})",
-            text(value.clone()),
-            text(pat.to_token_stream())
-        );
-        Some(self.ask(name, question, HostType::Bool))
+        let name = format!("matches!({}, {})", shown(value), text(pat.to_token_stream()));
+        Some(self.read_number(&read(question), name, HostType::Bool))
     }
 
     /// `match mode { .. }`: one number tells the arm. `None` if this is not about such a value.
     pub(super) fn match_opaque(&mut self, m: &ExprMatch, scrutinee: &Kind) -> Option<Kind> {
-        let value = match self.load(scrutinee.clone()) {
-            Kind::Opaque(value) => {
-                if self.can_ask(&value, &m.expr).is_none() {
-                    self.poison(&Syntax::Match(m.clone()));
-                    return Some(Kind::Unknown);
-                }
-                value
-            }
-            Kind::Place(p) if m.arms.iter().any(|a| names_variant(&a.pat)) => p.tokens,
+        let (value, read): (_, fn(TokenStream) -> Read) = match self.load(scrutinee.clone()) {
+            Kind::Opaque(value) => (value, Read::Asked),
+            Kind::Place(p) if m.arms.iter().any(|a| names_variant(&a.pat)) => (p.tokens, Read::Host),
             _ => return None,
         };
         let mut arms = TokenStream::new();
-        let mut shown = Vec::with_capacity(m.arms.len());
+        let mut arms_shown = Vec::with_capacity(m.arms.len());
         let mut sound = true;
         for (i, arm) in m.arms.iter().enumerate() {
             let pat = match &arm.pat {
                 pat if binds_whole(pat) => quote!(_),
                 pat => pat.to_token_stream(),
             };
-            shown.push(format!("{} => {i}", text(pat.clone())));
+            arms_shown.push(format!("{} => {i}", text(pat.clone())));
             let i = Literal::i64_suffixed(i as i64);
             sound &= binds_whole(&arm.pat) || self.binds_nothing(&arm.pat).is_some();
             arms.extend(quote!(#pat => #i,));
@@ -148,8 +203,8 @@ impl Walk {
             return Some(Kind::Unknown);
         }
         let question = quote_spanned!(Span::mixed_site()=> match #value { #arms });
-        let name = format!("match {} {{ {} }}", text(value), shown.join(", "));
-        let arm = self.ask(name, question, HostType::I64);
+        let name = format!("match {} {{ {} }}", shown(&value), arms_shown.join(", "));
+        let arm = self.read_number(&read(question), name, HostType::I64);
         for (i, a) in m.arms.iter().enumerate() {
             let last = i + 1 == m.arms.len();
             let this = Expr::binary(HostBinary::Eq, arm.clone(), Expr::int(i as i64));
@@ -172,13 +227,14 @@ impl Walk {
         if !matches!(e.op, BinOp::Eq(_) | BinOp::Ne(_)) {
             return None;
         }
+        let errors = self.errors.len();
         let (mut left, mut right) = (self.opaque_value(&e.left), self.opaque_value(&e.right));
-        if let Some(value) = left.as_ref().or(right.as_ref())
-            && self.can_ask(value, e).is_none()
-        {
+        if self.errors.len() > errors {
             return Some(Kind::Unknown);
         }
+        let mut read: fn(TokenStream) -> Read = Read::Asked;
         if left.is_none() && right.is_none() {
+            read = Read::Host;
             // a const or field beside a variant
             match (&*e.left, &*e.right) {
                 (place, Syntax::Path(p)) if is_variant(p) => left = self.place_value(place),
@@ -191,6 +247,7 @@ impl Walk {
             (Some(value), _) => Some(value),
             (None, Syntax::Lit(l)) => Some(l.to_token_stream()),
             (None, Syntax::Path(p)) if !p.path.get_ident().is_some_and(is_local) => Some(p.to_token_stream()),
+            (None, Syntax::Call(c)) if is_literal_variant(c) => Some(c.to_token_stream()),
             _ => None,
         };
         let (a, b) = (side(left, &e.left), side(right, &e.right));
@@ -198,8 +255,9 @@ impl Walk {
             return Some(self.refuse_opaque(&value, e));
         };
         let op = &e.op;
-        let name = [a.clone(), op.to_token_stream(), b.clone()].map(text).join(" ");
-        Some(Kind::Host(self.ask(name, quote!(#a #op #b), HostType::Bool)))
+        let name = format!("{} {} {}", shown(&a), op.to_token_stream(), shown(&b));
+        let question = read(quote!(#a #op #b));
+        Some(Kind::Host(self.read_number(&question, name, HostType::Bool)))
     }
 
     /// The expression, when the call starts, of a value that only host code knows.
@@ -215,6 +273,10 @@ impl Walk {
                 let (star, value) = (&u.op, self.opaque_value(&u.expr)?);
                 Some(quote!((#star #value)))
             }
+            Syntax::MethodCall(m) if m.method == "device" && m.args.is_empty() => match self.raw(e) {
+                Kind::Opaque(value) => Some(value),
+                _ => None,
+            },
             Syntax::Path(p) => {
                 let kind = self.scope.get(&p.path.get_ident()?.to_string())?;
                 match self.load(kind.clone()) {
@@ -236,26 +298,6 @@ impl Walk {
             },
             _ => None,
         }
-    }
-
-    fn ask(&mut self, name: String, question: TokenStream, ty: HostType) -> Expr {
-        self.read_number(&Read::Host(question), name, ty)
-    }
-
-    /// Whether a parameter can be asked: where consts are read once, its questions have no place at a call.
-    pub(super) fn can_ask(&self, value: &TokenStream, at: impl ToTokens) -> Option<()> {
-        if !self.reads_once {
-            return Some(());
-        }
-        let shown = text(value.clone());
-        let message = format!(
-            "`{shown}` cannot be asked about in a region, a method of a `#[model]`, or a function that calls others yet"
-        );
-        self.fail(
-            Diagnostic::new(code::OPAQUE, at, message)
-                .help("take a bool or a number as a parameter, and ask where the function is called"),
-        );
-        None
     }
 
     fn binds_nothing(&mut self, pat: &Pat) -> Option<()> {

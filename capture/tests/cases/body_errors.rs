@@ -271,3 +271,22 @@ fn branches_on_data(x: &Tensor) -> Tensor {
     while x.max_all().item::<f32>() < 1.0 { }
     y
 }
+
+#[compile]
+fn asked_of_others(x: &Tensor, y: Option<&Tensor>) -> Tensor {
+    let h = x.exp();
+    if h.is_contiguous() || h.requires_grad() {
+        return h;
+    }
+    match y {
+        Some(y) if y.device() == Device::Cpu => y.relu(),
+        _ => h.neg(),
+    }
+}
+
+#[compile]
+fn shape_of_a_const(x: &Tensor, n: usize) -> Tensor {
+    if x.shape() == SHAPE { return x.exp() }
+    if [2, n, x] == x.shape() { return x.neg() }
+    x.relu()
+}

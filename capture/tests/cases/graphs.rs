@@ -245,3 +245,41 @@ fn special_sizes(x: &Tensor, w: &Tensor) -> Tensor {
     let y = x.matmul(w);
     if y.dim(0) == 1 { y.squeeze(0) } else { y }
 }
+
+#[compile]
+fn shapes(x: &Tensor, y: &Tensor) -> Tensor {
+    if x.shape() == y.shape() {
+        x + y
+    } else if x.shape() != [2, 3] {
+        x.relu()
+    } else {
+        y.reshape(x.shape())
+    }
+}
+
+#[compile(spec(x = f32[B, 3], y = f32[B, 0..=4], z = f32[..]))]
+fn shapes_of_known_ranks(x: &Tensor, y: &Tensor, z: &Tensor) -> Tensor {
+    if x.shape() == y.shape() || x.shape() == z.shape() {
+        return x.exp();
+    }
+    if x.shape() == &[2, 3][..] && x.shape() != [3] && x.shape() == x.shape() {
+        return x.relu();
+    }
+    x.neg()
+}
+
+#[compile]
+fn asked(x: &mut Tensor, pair: (Tensor, Option<&Tensor>)) -> Tensor {
+    let (a, b) = &pair;
+    if x.is_contiguous() && !a.requires_grad() {
+        return x.exp();
+    }
+    match b {
+        Some(b) if b.is_contiguous() => x + b,
+        _ if a.device() == Device::Cpu => x.neg(),
+        _ => match x.device() {
+            Device::Cuda(_) => x.relu(),
+            _ => x.clone(),
+        },
+    }
+}

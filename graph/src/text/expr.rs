@@ -142,7 +142,7 @@ impl Parser<'_> {
         };
         let known = unary.is_some()
             || binary.is_some()
-            || matches!(name, "dim" | "rank" | "elem_count" | "dtype")
+            || matches!(name, "dim" | "rank" | "elem_count" | "dtype" | "same_shape")
             || host_type(name).is_some();
         if !known {
             return Err(self.expected("a host function or cast"));
@@ -162,6 +162,10 @@ impl Parser<'_> {
             self.punct(",")?;
             let (i, d) = self.infix(0)?;
             (Expr::Dim(v, Box::new(i)), d)
+        } else if name == "same_shape" {
+            let a = self.value()?;
+            self.punct(",")?;
+            (Expr::SameShape(a, self.value()?), 0)
         } else if let Some(ty) = host_type(name) {
             let (a, d) = self.infix(0)?;
             (Expr::Cast(ty, Box::new(a)), d)

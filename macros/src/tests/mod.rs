@@ -79,6 +79,21 @@ fn check_tokens(name: &str, tokens: TokenStream) {
 }
 
 #[test]
+fn impl_block() {
+    let item = "impl Net {
+        fn forward(&self, x: &Tensor) -> Tensor { x * &self.w }
+        fn len(&self) -> usize { 1 }
+        #[cfg(test)]
+        fn shifted(x: &Tensor) -> Tensor { x + 1.0 }
+    }";
+    check_tokens("impl_block", expansion("fullgraph", item));
+    check_tokens(
+        "impl_failure",
+        expansion("", "impl Net { fn len(&self) -> usize { 1 } }"),
+    );
+}
+
+#[test]
 fn free_function() {
     check(
         "free_function",

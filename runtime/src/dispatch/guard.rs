@@ -138,6 +138,10 @@ impl Printer<'_> {
             Expr::Rank(v) => self.read(*v, "rank", ""),
             Expr::ElemCount(v) => self.read(*v, "elem_count", ""),
             Expr::DTypeOf(v) => self.read(*v, "dtype", ""),
+            Expr::SameShape(a, b) => {
+                let [a, b] = [a, b].map(|v| self.read(*v, "shape", "").0);
+                Text(format!("{a} == {b}"), 3)
+            }
             // the type that a literal has where it is written
             Expr::Cast(t, a) if is_of(a, *t) => self.expr(a),
             Expr::Cast(t, a) => {
@@ -275,6 +279,7 @@ mod tests {
             "(x.matmul(&y) + 1.0).elem_count() == 0"
         );
         assert_eq!(printed("dim(%4.1, $0) > 1"), "parts[1].dim(n) > 1");
+        assert_eq!(printed("not(same_shape(%0, %2))"), "!(x.shape() == h.shape())");
         assert_eq!(printed("not($2)"), "!on");
         assert_eq!(printed("$3"), "mode == Mode::Off");
         assert_eq!(printed("not($3)"), "!(mode == Mode::Off)");

@@ -1,0 +1,82 @@
+//! Lists that grow in a loop whose length only a call knows.
+
+use crate::check::iota;
+use net::{Block, Net};
+use tensorplay::{compile, explain, prelude::*};
+
+#[tensorplay::model]
+mod net {
+    use tensorplay::{compile, nested_compile_region, prelude::*};
+
+    pub struct Block {
+        pub w: Tensor,
+    }
+
+    impl Block {
+        #[nested_compile_region]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            x.matmul(&self.w).relu()
+        }
+    }
+
+    pub struct Net {
+        pub blocks: Vec<Block>,
+    }
+
+    impl Net {
+        #[compile(fullgraph)]
+        pub fn features(&self, x: &Tensor) -> Vec<Tensor> {
+            let mut all = Vec::with_capacity(self.blocks.len());
+            let mut h = x.clone();
+            for block in &self.blocks {
+                h = block.forward(&h);
+                all.push(h.clone());
+            }
+            all
+        }
+    }
+}
+
+#[test]
+fn features_of_every_depth() {
+    let x = iota(&[2, 4]);
+    for depth in [1, 2, 6, 0] {
+        let net = Net {
+            blocks: (0..depth).map(|_| Block { w: iota(&[4, 4]) * 0.25 - 2.0 }).collect(),
+        };
+        let features = against_body!(net.features(&x));
+        assert_eq!(features.len(), depth);
+    }
+    let e = explain!(Net::features);
+    assert_eq!(e.entries.len(), 4, "a length is part of the key: {e}");
+}
+
+#[test]
+fn tensors_are_collected() {
+    #[compile(fullgraph)]
+    fn stacked(xs: &Tensor) -> Tensor {
+        let mut rows = Vec::new();
+        for t in 0..xs.dim(0) {
+            rows.push(xs.select(0, t).cumsum(0));
+        }
+        Tensor::stack(&rows, 1)
+    }
+    #[compile(fullgraph)]
+    fn joined(xs: &Tensor, h: &Tensor) -> (Tensor, Tensor) {
+        let mut h = h.clone();
+        let mut states = Vec::with_capacity(xs.dim(0) + 1);
+        states.push(h.clone());
+        for t in 0..xs.dim(0) {
+            h = h + xs.narrow(0, t, 1);
+            states.push(h.clone());
+        }
+        (Tensor::cat(&states, 0), h)
+    }
+    for n in [1, 2, 5] {
+        assert_eq!(against_body!(stacked(&iota(&[n, 3]))).shape(), [3, n]);
+        let (all, last) = against_body!(joined(&iota(&[n, 2]), &iota(&[1, 2])));
+        assert_eq!((all.shape(), last.shape()), (&[n + 1, 2][..], &[1, 2][..]));
+    }
+    let (all, _) = joined(&iota(&[0, 2]), &iota(&[1, 2]));
+    assert_eq!(all.to_vec::<f32>(), [0.0, 1.0], "no step");
+}
