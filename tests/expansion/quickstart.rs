@@ -49,49 +49,6 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                     }
                 }
                 #[doc =
-                r" examples/quickstart.rs:24: hidden.linear(w2, Some(b2)).gelu()"]
-                #[allow(non_camel_case_types, missing_debug_implementations)]
-                struct linear_gelu_2 {}
-                impl ::tensorplay_runtime::__private::Program for
-                    linear_gelu_2 {
-                    type Operands =
-                        (&'static [f32], &'static [f32],
-                        ::tensorplay_runtime::__private::Output<f32>);
-                    #[inline(always)]
-                    fn run(__tp_n: usize,
-                        (matmul, b2, hidden_out):
-                            <Self::Operands as
-                            ::tensorplay_runtime::__private::Operands>::Rows<'_>) {
-                        #[inline(always)]
-                        #[allow(clippy :: too_many_arguments, unused_parens,
-                        unused_variables, non_snake_case)]
-                        fn lanes(__tp_n: usize,
-                            matmul:
-                                <&'static [f32] as
-                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                            b2:
-                                <&'static [f32] as
-                                ::tensorplay_runtime::__private::Operand>::Row<'_>,
-                            hidden_out:
-                                &mut [::tensorplay_runtime::__private::MaybeUninit<f32>]) {
-                            let mut __tp_i = 0;
-                            while __tp_i < __tp_n {
-                                let matmul =
-                                    ::tensorplay_runtime::__private::Input::lane(matmul,
-                                        __tp_i);
-                                let b2 =
-                                    ::tensorplay_runtime::__private::Input::lane(b2, __tp_i);
-                                let add = (matmul + b2);
-                                let hidden = (add.gelu());
-                                ::tensorplay_runtime::__private::write(&mut hidden_out[__tp_i],
-                                    hidden);
-                                __tp_i += 1;
-                            }
-                        }
-                        lanes(__tp_n, matmul, b2, hidden_out)
-                    }
-                }
-                #[doc =
                 r" examples/quickstart.rs:25: hidden.linear(w3, Some(b3))"]
                 #[allow(non_camel_case_types, missing_debug_implementations)]
                 struct linear {}
@@ -133,9 +90,8 @@ fn classify(x: &Tensor, w1: &Tensor, b1: &Tensor, w2: &Tensor, b2: &Tensor,
                     }
                 }
                 pub(super) static STRIPS:
-                    [::tensorplay::__private::Strip; 3usize] =
+                    [::tensorplay::__private::Strip; 2usize] =
                     [::tensorplay::__private::strip::<linear_gelu>(),
-                            ::tensorplay::__private::strip::<linear_gelu_2>(),
                             ::tensorplay::__private::strip::<linear>()];
             }
             ::tensorplay::__private::Function::new("quickstart::classify",
