@@ -18,6 +18,8 @@ use tensorplay_graph::DType;
 pub struct Options {
     /// `fullgraph`: a graph break is an error.
     pub fullgraph: bool,
+    /// `warn_breaks`: a graph break is a warning.
+    pub warn_breaks: bool,
     /// `disable`: the item is left alone.
     pub disable: bool,
     /// `dtypes(f32, f16)`: the float kinds to emit; `None` is the default set.
@@ -87,7 +89,7 @@ const ARGUMENTS: &[(&str, Takes, bool)] = &[
     ("grad", Takes::Names, false),
     ("spec", Takes::Specs, true),
     ("specialize", Takes::Specs, false),
-    ("warn_breaks", Takes::Flag, false),
+    ("warn_breaks", Takes::Flag, true),
     ("self_test", Takes::Flag, false),
     ("crate", Takes::Path, true),
 ];
@@ -152,7 +154,7 @@ impl Options {
                         &argument,
                         format!("`{text}` is not available yet"),
                     )
-                    .help("remove it; this version acts on fullgraph, dtypes, spec, name, crate and disable"),
+                    .help("remove it; this version acts on fullgraph, warn_breaks, dtypes, spec, name, crate and disable"),
                 ),
                 Ok(()) => {}
             }
@@ -249,6 +251,7 @@ impl Options {
     fn flag(&mut self, name: &str, on: bool) {
         match name {
             "fullgraph" => self.fullgraph = on,
+            "warn_breaks" => self.warn_breaks = on,
             "disable" => self.disable = on,
             _ => {}
         }

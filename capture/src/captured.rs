@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::parameter::{Param, ParamKind, Read};
 use crate::paths::trace;
 use crate::returns::{ReturnTree, Returns};
+use crate::segment::{self, Entry, Scene, Segmented, is_break};
 use crate::spec::Spec;
 use crate::walk::Walk;
 use proc_macro2::{Span, TokenStream};
@@ -47,6 +48,8 @@ pub struct Failure {
     pub item: TokenStream,
     /// What is wrong: the attribute and the signature first, then the body in the order of evaluation.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the function is without `fullgraph`, if what is wrong are graph breaks.
+    pub segmented: Option<Box<Segmented>>,
 }
 
 /// Captures the function `item` under `#[compile(attr)]`.
@@ -62,14 +65,14 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
     let own_specs = strip_specs(&mut function.sig, &errors);
     let options = Options::parse(attr, &errors);
     let result = if options.disable {
-        None
+        Err(None)
     } else {
         name_wildcards(&mut function.sig);
         capture(&function, &options, own_specs, &errors)
     };
     let mut diagnostics = errors.take();
     match result {
-        Some(c) if diagnostics.is_empty() => {
+        Ok(c) if diagnostics.is_empty() => {
             let Parts {
                 paths,
                 params,
@@ -90,7 +93,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
                 spans,
             })
         }
-        _ => {
+        result => {
             if diagnostics.is_empty() && !options.disable {
                 let at = &function.sig.ident;
                 let message = "this function could not be captured";
@@ -102,6 +105,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> Result<Captured, Failure
             Err(Failure {
                 item: function.into_token_stream(),
                 diagnostics,
+                segmented: result.err().flatten(),
             })
         }
     }
@@ -146,7 +150,11 @@ fn not_a_function(item: TokenStream) -> Failure {
             .help("put it on a free function or an inherent method"),
         );
     }
-    Failure { item, diagnostics }
+    Failure {
+        item,
+        diagnostics,
+        segmented: None,
+    }
 }
 
 fn is_attribute(tree: &proc_macro2::TokenTree) -> bool {
@@ -306,7 +314,7 @@ fn capture(
     options: &Options,
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
-) -> Option<Parts> {
+) -> Result<Parts, Option<Box<Segmented>>> {
     check_kind(f, errors);
     let sig = &f.sig;
     // a type that names a type parameter is reported at the parameter
@@ -426,18 +434,59 @@ fn capture(
         }
         walk.bind_reads();
         walk.function(&f.block, returns.as_ref(), &return_specs)
-    })?;
+    });
+    let (Some(traced), Some(returns)) = (traced, &returns) else {
+        let scene = Scene {
+            function: f,
+            name,
+            returns,
+            return_specs,
+            fallible: Returns::fallible(&sig.output),
+            method: is_method(f),
+            options,
+        };
+        return Err(segmented(&scene, &bound, errors));
+    };
     let params = bound.into_iter().filter_map(|b| match b {
         Bound::Param(param, ..) => Some(param),
         _ => None,
     });
-    Some(Parts {
+    Ok(Parts {
         paths: traced.modules,
         params: params.collect(),
         reads: traced.reads.into_list(),
-        returns: returns?,
+        returns: returns.clone(),
         spans: traced.spans,
     })
+}
+
+/// A function with graph breaks as segments. The errors that remain are those that are no breaks.
+fn segmented(scene: &Scene<'_>, bound: &[Bound<'_>], errors: &Diagnostics) -> Option<Box<Segmented>> {
+    if scene.options.fullgraph || errors.is_empty() {
+        return None;
+    }
+    let reported = errors.take();
+    if !reported.iter().all(is_break) {
+        reported
+            .into_iter()
+            .filter(|d| !is_break(d))
+            .for_each(|d| errors.push(d));
+        return None;
+    }
+    let entries: Vec<Entry<'_>> = bound
+        .iter()
+        .map(|b| match b {
+            Bound::Receiver => Entry::Receiver,
+            Bound::Unknown(pat) => Entry::Unknown(pat),
+            Bound::Param(p, _, spec) => Entry::Param(p, spec.as_ref()),
+        })
+        .collect();
+    let parts = segment::segment(scene, &entries, &reported, errors);
+    if !errors.is_empty() {
+        return None;
+    }
+    reported.into_iter().for_each(|d| errors.push(d));
+    parts
 }
 
 fn check_dtype(spec: &Spec, dtypes: Option<&[DType]>, errors: &Diagnostics) {

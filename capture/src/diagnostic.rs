@@ -81,6 +81,8 @@ pub mod code {
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
         FUNCTION_PATH = 71;
+        /// a graph break of a function with `warn_breaks`
+        GRAPH_BREAK = 72;
         /// an argument without effect so far
         NOT_AVAILABLE = 90;
         /// a bug of tensorplay

@@ -17,6 +17,7 @@ mod parameter;
 mod paths;
 mod returns;
 mod scope;
+mod segment;
 mod spec;
 mod walk;
 
@@ -26,3 +27,4 @@ pub use diagnostic::{CODES, Diagnostic, code};
 pub use location::{file, line};
 pub use parameter::{Param, ParamKind, Read};
 pub use returns::ReturnTree;
+pub use segment::{Bound, Break, Gives, Segment, Segmented};

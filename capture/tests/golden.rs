@@ -2,11 +2,11 @@
 //! `cases/*.txt`. `UPDATE_GOLDEN=1` writes them.
 
 use proc_macro2::{LineColumn, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use std::fmt::Write;
 use std::path::Path;
 use syn::{Attribute, Item, Meta};
-use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, Read, compile};
+use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, Read, Segmented, compile};
 
 /// The functions of a file with their attribute's tokens.
 fn functions(file: &str) -> Vec<(TokenStream, TokenStream)> {
@@ -73,6 +73,35 @@ fn graph(c: &Captured) -> String {
     s
 }
 
+/// A function with graph breaks: its body with the segments in their places.
+fn segments(mut s: Segmented) -> String {
+    let mut text = String::new();
+    for b in &s.breaks {
+        let _ = writeln!(text, "break on line {}: {}", b.line, b.reason);
+    }
+    s.place(|n, g| {
+        let inputs = g.inputs.iter().map(|p| format!("{}: {:?}", p.name, p.kind));
+        let reads = g.reads.iter().map(|r| r.tokens().to_string());
+        let inputs: Vec<String> = inputs.chain(reads).collect();
+        let _ = writeln!(text, "segment {n} of ({})", inputs.join(", "));
+        for (module, spans) in g.paths.iter().zip(&g.spans) {
+            tensorplay_graph::verify(module).unwrap_or_else(|e| panic!("{module}: {e:?}"));
+            assert_eq!(spans.len(), module.locations.len());
+            text.push_str(&module.to_string());
+        }
+        let (statements, again, assigned) = (&g.statements, &g.again, &g.assigned);
+        let bound = g.bound.iter().map(|b| &b.ident);
+        let gives = format!("{:?}", g.gives);
+        quote! {
+            segment!(#n { #(#statements)* } assigns #(#assigned)* binds #(#bound)* gives #gives);
+            #(#again)*
+        }
+    });
+    let file = syn::parse2(s.item.to_token_stream()).unwrap_or_else(|e| panic!("{e}"));
+    text.push_str(&prettyplease::unparse(&file));
+    text
+}
+
 /// As rustc shows it: the line with the tokens underlined, then the message.
 fn report(d: &Diagnostic, source: &str) -> String {
     assert!(d.to_string().contains("\n  help: "), "says what to write: {d}");
@@ -115,7 +144,12 @@ fn one(attr: &TokenStream, item: &TokenStream, source: &str) -> String {
     match compile(attr.clone(), item.clone()) {
         Ok(c) => graph(&c),
         Err(Failure { diagnostics, .. }) if diagnostics.is_empty() => "left alone\n".into(),
-        Err(Failure { item, diagnostics }) => {
+        Err(Failure {
+            segmented: Some(s), ..
+        }) => segments(*s),
+        Err(Failure {
+            item, diagnostics, ..
+        }) => {
             assert!(
                 !item.to_string().contains("# [spec"),
                 "helper attributes are stripped: {item}"
@@ -170,10 +204,15 @@ fn errors_of_the_signature_and_the_attribute() {
 }
 
 #[test]
+fn segments_of_functions_with_breaks() {
+    check("segments");
+}
+
+#[test]
 fn every_code_is_shown() {
     let all = check("body_errors") + &check("signature_errors");
     // the macros crate shows these
-    let elsewhere = ["TP0008", "TP0070", "TP0071", "TP0099"];
+    let elsewhere = ["TP0008", "TP0070", "TP0071", "TP0072", "TP0099"];
     for (code, what) in CODES {
         let code = code.to_string();
         assert!(

@@ -4,10 +4,10 @@
 //! so rustc checks the user's own tokens, and the statements are the eager path. Locals have
 //! `Span::mixed_site`, items begin with `__tp_`, paths are absolute.
 
-use crate::twin;
+use crate::{segment, twin};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Expr, ItemFn, Path, Stmt};
+use syn::{Expr, ItemFn, Path, Stmt, Type};
 use tensorplay_capture::{Captured, Diagnostic, Failure, Param, ParamKind, Read, ReturnTree, code, line};
 use tensorplay_stax::{CompileOptions, Compiled};
 
@@ -24,8 +24,12 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
     match tensorplay_capture::compile(attr, item) {
         Ok(captured) => expand(captured),
         Err(Failure {
+            segmented: Some(s), ..
+        }) => segment::expand(*s),
+        Err(Failure {
             mut item,
             diagnostics,
+            ..
         }) => {
             item.extend(diagnostics.iter().map(|d| d.to_compile_error()));
             item
@@ -43,28 +47,8 @@ fn expand(c: Captured) -> TokenStream {
         Err(e) => return internal(&c.item, &e),
     };
     let p = private(c.options.krate.as_ref());
-    let function = function(&c.item, &compiled, &p);
-    let name = &c.item.sig.ident;
-    let (reach, before, beside) = if c.method {
-        let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
-        // a trait has no such function: rustc says so at the user's name
-        let at = Span::call_site().located_at(name.span());
-        let beside = quote_spanned! {at=>
-            #[doc(hidden)]
-            #[allow(dead_code, non_snake_case)]
-            #vis fn #meta() -> &'static #p::Function {
-                #function
-                &__TP_FUNCTION
-            }
-        };
-        (quote!(Self::#meta()), TokenStream::new(), beside)
-    } else {
-        (
-            quote!(__TP_FUNCTION),
-            function,
-            twin::twin(&c.item, c.params.len(), &p),
-        )
-    };
+    let record = record(&c.item, &compiled, &p);
+    let (reach, before, beside) = reached(&c.item, c.method, c.params.len(), record, &p);
     let dispatch = dispatch(&c, &reach, &p);
     let mut item = c.item;
     let mut stmts = Vec::with_capacity(item.block.stmts.len() + 2);
@@ -77,8 +61,35 @@ fn expand(c: Captured) -> TokenStream {
     quote!(#item #beside)
 }
 
+/// How the body reaches the function's record, what stands before its statements, and what stands beside the item.
+pub fn reached(
+    item: &ItemFn,
+    method: bool,
+    arity: usize,
+    record: TokenStream,
+    p: &TokenStream,
+) -> (TokenStream, TokenStream, TokenStream) {
+    let name = &item.sig.ident;
+    let function = quote!(static __TP_FUNCTION: #p::Function = #record;);
+    if !method {
+        return (quote!(__TP_FUNCTION), function, twin::twin(item, arity, p));
+    }
+    let (vis, meta) = (&item.vis, format_ident!("__tp_meta_{}", name));
+    // a trait has no such function: rustc says so at the user's name
+    let at = Span::call_site().located_at(name.span());
+    let beside = quote_spanned! {at=>
+        #[doc(hidden)]
+        #[allow(dead_code, non_snake_case)]
+        #vis fn #meta() -> &'static #p::Function {
+            #function
+            &__TP_FUNCTION
+        }
+    };
+    (quote!(Self::#meta()), TokenStream::new(), beside)
+}
+
 /// Capture has checked the graph, so a failure from here on is ours.
-fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
+pub fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
     let error = Diagnostic::new(
         code::INTERNAL,
         &item.sig.ident,
@@ -89,24 +100,19 @@ fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
     quote!(#item #error)
 }
 
-/// The static that holds everything about the function.
-fn function(item: &ItemFn, compiled: &Compiled, p: &TokenStream) -> TokenStream {
-    let path = format!("::{}", item.sig.ident);
-    let line = Literal::u32_unsuffixed(line(item.sig.ident.span()));
+/// The value that holds everything about the function.
+pub fn record(item: &ItemFn, compiled: &Compiled, p: &TokenStream) -> TokenStream {
+    let place = place(item);
     let blob = Literal::byte_string(&compiled.blob);
     let (items, table) = strips(compiled, p);
-    quote! {
-        static __TP_FUNCTION: #p::Function = {
-            #items
-            #p::Function::new(
-                ::core::concat!(::core::module_path!(), #path),
-                ::core::file!(),
-                #line,
-                #blob,
-                #table,
-            )
-        };
-    }
+    quote!({ #items #p::Function::new(#place, #blob, #table) })
+}
+
+/// Its path, file and line.
+pub fn place(item: &ItemFn) -> TokenStream {
+    let path = format!("::{}", item.sig.ident);
+    let line = Literal::u32_unsuffixed(line(item.sig.ident.span()));
+    quote!(::core::concat!(::core::module_path!(), #path), ::core::file!(), #line)
 }
 
 /// The items of the strips, and the table of them.
@@ -157,8 +163,7 @@ fn in_module(p: &TokenStream) -> Option<TokenStream> {
 
 /// `if let Some(r) = f.call(..) { return .. }`.
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
-    let (tensors, scalars) = arguments(c, p);
-    let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
+    let (tensors, scalars) = arguments(&c.params, &c.reads, p);
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
@@ -198,7 +203,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     }
 }
 
-fn outputs(tree: &ReturnTree, o: &Ident, next: &mut usize) -> TokenStream {
+pub fn outputs(tree: &ReturnTree, o: &Ident, next: &mut usize) -> TokenStream {
     match tree {
         ReturnTree::Tensor => {
             let i = Literal::usize_unsuffixed(*next);
@@ -214,21 +219,25 @@ fn outputs(tree: &ReturnTree, o: &Ident, next: &mut usize) -> TokenStream {
 
 /// The tensors and the numbers of a call, each in the order of the graph. An argument of another type is an error at
 /// the type, or at the field or const.
-fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
+pub fn arguments(params: &[Param], reads: &[Read], p: &TokenStream) -> (TokenStream, TokenStream) {
     let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
-    for Param { name, ty, kind } in &c.params {
+    for Param { name, ty, kind } in params {
         let at = last_span(ty.to_token_stream()).unwrap_or(name.span());
         let mut shown = name.clone();
         shown.set_span(name.span().located_at(at));
         let at = at.resolved_at(Span::mixed_site());
         let p = &spanned(p, at);
         match kind {
+            // a local, of which only its uses told
+            ParamKind::Tensor { .. } if matches!(ty, Type::Infer(_)) => {
+                tensors.push(quote_spanned!(at=> #p::local(&#shown)));
+            }
             ParamKind::Tensor { reference: true } => tensors.push(quote_spanned!(at=> #p::witness(#shown))),
             ParamKind::Tensor { reference: false } => tensors.push(quote_spanned!(at=> #p::witness(&#shown))),
             ParamKind::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#shown))),
         }
     }
-    for read in &c.reads {
+    for read in reads {
         let (Read::Tensor(place) | Read::Host(place)) = read;
         let at = place
             .clone()
@@ -242,7 +251,7 @@ fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStrea
             Read::Host(_) => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
         }
     }
-    (tensors, scalars)
+    (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]))
 }
 
 /// The same path at another place, where rustc reports what it does not take.

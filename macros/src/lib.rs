@@ -7,20 +7,24 @@ use proc_macro::TokenStream;
 
 mod expand;
 mod reach;
+mod segment;
 #[cfg(test)]
 mod tests;
 mod twin;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
 ///
-/// For free functions and methods whose parameters are `&Tensor`, `Tensor`, numbers, `usize`, `bool` or `DType`, and that return
-/// `Tensor`, tuples, or a `Result` of these. The body is straight-line code over the methods of `Tensor`.
+/// For free functions and methods. Parameters that are `&Tensor`, `Tensor`, numbers, `usize`, `bool` or `DType` are part of the graph; one
+/// graph holds a body that returns `Tensor`, tuples, or a `Result` of these, of operations on tensors, arithmetic, and branches and
+/// loops on metadata. Anything else is a graph break: it stays the Rust that it is, and the statements before and after it are
+/// compiled as segments. `explain!` lists every break.
 ///
 /// | argument | meaning |
 /// |---|---|
 /// | `spec(x = f32[B, 784], return = f32[B, 10])` | dtypes and sizes to check at build time and at each call; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
-/// | `fullgraph` | nothing may be left out of the graph, which is so for all functions yet |
+/// | `fullgraph` | a graph break is an error |
+/// | `warn_breaks` | a graph break is a warning |
 /// | `name = "f"` | the name of the graph |
 /// | `disable` | the function stays as it is |
 /// | `crate = path` | where this crate is re-exported |

@@ -1,9 +1,9 @@
 //! The macro-namespace twin of a free function: how `explain!(path::f)` reaches it from its path alone.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{ItemFn, Visibility};
-use tensorplay_capture::{code, file};
+use tensorplay_capture::{Break, code, file};
 
 /// Macros that are in scope everywhere: a twin of such a name would make every use of it ambiguous.
 const STANDARD: &[&str] = &[
@@ -114,12 +114,32 @@ fn hash(name: &Ident) -> u64 {
     })
 }
 
-/// A warning at the name: the one form of it that stable Rust lets a macro give.
+/// A warning at the name.
 fn warning(name: &Ident) -> TokenStream {
     let note = format!(
         "[{}] `explain!` and `graph!` cannot reach this function: `{name}` is also a macro of the standard library; rename it, or make it an associated function",
         code::MACRO_NAME
     );
+    warn(name, &note)
+}
+
+/// A warning where a graph breaks.
+pub fn break_warning(b: &Break) -> TokenStream {
+    let span = b
+        .tokens
+        .clone()
+        .into_iter()
+        .next()
+        .map_or_else(Span::mixed_site, |t| t.span());
+    let name = Ident::new("graph_break", Span::mixed_site().located_at(span));
+    warn(
+        &name,
+        &format!("[{}] the graph breaks at {}", code::GRAPH_BREAK, b.reason),
+    )
+}
+
+/// A warning at an identifier: the one form of it that stable Rust lets a macro give.
+fn warn(name: &Ident, note: &str) -> TokenStream {
     quote_spanned! {name.span()=>
         const _: () = {
             #[deprecated(note = #note)]

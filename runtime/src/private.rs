@@ -1,7 +1,7 @@
 //! What code that the macros emit refers to. Not public API: it changes with every version.
 
 pub use crate::dispatch::explain::{explain, graphs};
-pub use crate::dispatch::{Function, HostArg, Outputs, probe};
+pub use crate::dispatch::{BreakRecord, Function, HostArg, Outputs, leave, probe};
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
@@ -46,6 +46,12 @@ pub fn witness<T: IsTensor + ?Sized>(x: &T) -> &Tensor {
     x.tensor()
 }
 
+/// A local that capture took for a tensor by its uses; what derefs to one is one.
+#[inline(always)]
+pub fn local(x: &Tensor) -> &Tensor {
+    x
+}
+
 /// An argument of any type, for calls that only ask a function for its name.
 #[diagnostic::on_unimplemented(
     message = "`explain!` and `graph!` cannot make an argument of type `{Self}`",
@@ -75,6 +81,18 @@ impl Dummy for crate::DType {
     }
 }
 
+impl Dummy for &str {
+    fn dummy() -> Self {
+        ""
+    }
+}
+
+impl<T> Dummy for &[T] {
+    fn dummy() -> Self {
+        &[]
+    }
+}
+
 macro_rules! dummies {
     ($($t:ty)*) => {$(
         impl Dummy for $t {
@@ -82,7 +100,7 @@ macro_rules! dummies {
         }
     )*};
 }
-dummies!(usize isize i64 i32 u8 f32 f64 bool);
+dummies!(usize isize i64 i32 u8 f32 f64 bool char u16 u32 u64 i8 i16 String);
 
 /// An argument of the type that the call asks for.
 pub fn dummy<T: Dummy>() -> T {

@@ -11,7 +11,10 @@ mod iterate;
 mod operator;
 mod options;
 mod pattern;
+mod segment;
 mod statement;
+
+pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::kind::{Kind, Place};
@@ -233,13 +236,19 @@ impl Walk {
         let module = &mut self.builder.module;
         module.output_specs = specs;
         module.graph.outputs = outputs.into_iter().map(|(v, _)| v).collect();
+        self.finish_updates();
+        Some(())
+    }
+
+    /// The new values of inputs follow the results.
+    fn finish_updates(&mut self) {
+        let module = &mut self.builder.module;
         for (input, value) in std::mem::take(&mut self.updates) {
             if let NodeKind::Input(i) = module.graph.node(input).kind {
                 module.updates.push(i);
                 module.graph.outputs.push(value);
             }
         }
-        Some(())
     }
 
     /// An unknown result without any error would be a function that silently stays uncompiled.

@@ -1,5 +1,6 @@
 //! `Function`: what a compiled function is in the binary, and its table at run time.
 
+use super::broken::BreakRecord;
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
@@ -12,7 +13,7 @@ use crate::{DType, Error, Result, Tensor, is_grad_enabled};
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use tensorplay_graph::{Dim, GraphModule, Host, Symbol};
 use tensorplay_stax::blob::{Blob, Paths};
 
@@ -77,6 +78,10 @@ pub struct Function {
     line: u32,
     blob: &'static [u8],
     strips: &'static [Strip],
+    /// What the function consists of if capture does not hold it whole.
+    pub(super) segments: &'static [&'static Function],
+    pub(super) breaks: &'static [BreakRecord],
+    pub(super) reached: Once,
     state: OnceLock<std::result::Result<State, String>>,
 }
 
@@ -143,15 +148,8 @@ pub(super) struct Tally {
 impl Totals {
     fn add(&mut self, tally: &Tally) {
         let n = tally.runs.get();
-        let c = tally.counts;
         self.calls += n;
-        let t = &mut self.counts;
-        t.emitted += n * c.emitted;
-        t.tile += n * c.tile;
-        t.contractions += n * c.contractions;
-        t.copies += n * c.copies;
-        t.ops += n * c.ops;
-        t.splits += n * c.splits;
+        self.counts.add(tally.counts, n);
     }
 }
 
@@ -214,8 +212,25 @@ impl Function {
             line,
             blob,
             strips,
+            segments: &[],
+            breaks: &[],
+            reached: Once::new(),
             state: OnceLock::new(),
         }
+    }
+
+    /// The record of a function with graph breaks: its segments dispatch for themselves.
+    pub const fn segmented(
+        path: &'static str,
+        file: &'static str,
+        line: u32,
+        segments: &'static [&'static Function],
+        breaks: &'static [BreakRecord],
+    ) -> Function {
+        let mut f = Function::new(path, file, line, &[], &[]);
+        f.segments = segments;
+        f.breaks = breaks;
+        f
     }
 
     /// The function's path.

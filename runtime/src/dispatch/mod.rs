@@ -8,6 +8,7 @@
 //! when that is out of date; first calls from many threads bind once; a failed bind or a panicking kernel leaves
 //! the table as it was.
 
+mod broken;
 pub mod counters;
 pub mod explain;
 mod function;
@@ -15,6 +16,7 @@ mod key;
 mod mode;
 mod path;
 
+pub use broken::{BreakRecord, leave};
 pub(crate) use function::run_updating;
 pub use function::{Function, HostArg, Outputs, reset};
 pub use mode::{disable_capture, is_compiling, probe};

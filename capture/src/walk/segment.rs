@@ -1,0 +1,121 @@
+//! A run of statements in the middle of a function: a walk from locals to locals.
+//!
+//! Method: the locals in reach are inputs, as parameters are those of a function; the tensors that the run binds or
+//! assigns, and that are read later, are its results. Invariant: all paths of a run end with the same sort of value in
+//! each local, or it is no segment.
+
+use super::{Walk, Walked};
+use crate::kind::Kind;
+use crate::spec::Spec;
+use proc_macro2::Ident;
+use quote::ToTokens;
+use std::collections::BTreeSet;
+use syn::{Item, Stmt};
+use tensorplay_graph::{Expr, HostType, ScalarInput};
+
+/// What a local or the value of a run is.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    Tensor,
+    Number(Expr),
+    Unit,
+    Other,
+}
+
+impl Seen {
+    fn of(kind: &Kind) -> Seen {
+        match kind {
+            Kind::Tensor(_) => Seen::Tensor,
+            Kind::Host(e) => Seen::Number(e.clone()),
+            Kind::List(l) if l.is_empty() => Seen::Unit,
+            _ => Seen::Other,
+        }
+    }
+
+    /// Whether both are of one sort.
+    pub fn like(&self, other: &Seen) -> bool {
+        match (self, other) {
+            (Seen::Number(a), Seen::Number(b)) => a.host_type() == b.host_type(),
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+    }
+}
+
+/// How a run ended along one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    /// The locals that it bound.
+    pub bound: Vec<(String, Seen)>,
+    /// The locals from before that it assigned.
+    pub assigned: Vec<(String, Seen)>,
+    /// What its last statement gives.
+    pub value: Seen,
+    /// Whether it was left by `return`, `break` or `continue`.
+    pub leaves: bool,
+}
+
+impl Walk {
+    /// A local becomes an input of the graph.
+    pub fn bind_tensor(&mut self, name: &Ident, spec: Option<&Spec>) {
+        let spec = spec.map(|s| s.lower(&mut self.builder.module));
+        self.at(name.span(), name.to_token_stream());
+        self.tensors += 1;
+        let v = self.builder.input(name.to_string(), spec);
+        self.scope.bind(name.to_string(), Kind::Tensor(v));
+    }
+
+    /// A local becomes a scalar of the graph, unless its value is known.
+    pub fn bind_number(&mut self, name: &Ident, ty: HostType, value: Option<&Expr>) {
+        let name = name.to_string();
+        let e = value.cloned().unwrap_or_else(|| {
+            let index = self.scalars as u32;
+            self.scalars += 1;
+            let name = name.clone();
+            self.builder.module.scalars.push(ScalarInput { name, ty });
+            Expr::Param(index, ty)
+        });
+        self.scope.bind(name, Kind::Host(e));
+    }
+
+    /// The consts among the statements of an enclosing block.
+    pub fn bind_consts(&mut self, block: &[Stmt]) {
+        for s in block {
+            if let Stmt::Item(Item::Const(c)) = s {
+                self.constant(c);
+            }
+        }
+    }
+
+    /// Walks statements. The results are the tensors among the locals of `live` that were assigned, then those that were
+    /// bound, then the value of the last statement if it `gives` one.
+    pub fn run(mut self, stmts: &[Stmt], live: &BTreeSet<String>, gives: bool) -> (Walked, Ended) {
+        let first = self.scope.len();
+        let value = self.statements(stmts);
+        let name = |(n, k): (&str, &Kind)| (n.to_string(), k.clone());
+        let bound: Vec<(String, Kind)> = self.scope.bound_since(first).into_iter().map(name).collect();
+        let assigned: Vec<(String, Kind)> = self.scope.assigned_before(first).into_iter().map(name).collect();
+        let ended = Ended {
+            bound: bound.iter().map(|(n, k)| (n.clone(), Seen::of(k))).collect(),
+            assigned: assigned.iter().map(|(n, k)| (n.clone(), Seen::of(k))).collect(),
+            value: Seen::of(&value),
+            leaves: self.leaves(),
+        };
+        let locals = assigned.into_iter().chain(bound);
+        let kept = locals.filter(|(n, _)| live.contains(n)).map(|(_, k)| k);
+        let results = kept.chain(gives.then_some(value)).filter_map(|k| match k {
+            Kind::Tensor(v) => Some(v),
+            _ => None,
+        });
+        self.builder.module.graph.outputs = results.collect();
+        self.finish_updates();
+        let module = self.errors.is_empty().then_some(self.builder.module);
+        let walked = Walked {
+            module,
+            spans: self.spans,
+            reads: self.reads,
+            parameters: (self.tensors, self.scalars),
+            decisions: self.decided.into_iter().map(|(_, taken)| taken).collect(),
+        };
+        (walked, ended)
+    }
+}
