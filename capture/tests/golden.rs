@@ -369,8 +369,50 @@ fn nothing_panics() {
         };
         let _ = compile(TokenStream::new(), tokens);
     };
+    // statements, between operations
+    let statement = |body: &str| {
+        let item = format!(
+            "fn f(&self, #[spec(f32[2, 3])] x: &Tensor, w: Tensor, mut k: usize) -> Result<Tensor> {{ let mut t = x.exp(); {body} t = t.relu(); Ok(t) }}"
+        );
+        if let Ok(tokens) = item.parse::<TokenStream>()
+            && let Err(Failure {
+                segmented: Some(mut s),
+                ..
+            }) = compile(TokenStream::new(), tokens)
+        {
+            s.place(|n, g| {
+                let statements = &g.statements;
+                quote!(segment!(#n { #(#statements)* });)
+            });
+        }
+    };
     for a in pieces {
         run(a);
+        for s in [
+            "let PIECE = 1;",
+            "PIECE;",
+            "let s = PIECE;",
+            "foo(PIECE, t.exp().item::<f32>());",
+        ] {
+            statement(&s.replace("PIECE", a));
+        }
+        for s in [
+            "if PIECE { BODY }",
+            "if PIECE { BODY } else if t.item::<bool>() { BODY } else { return Ok(t.exp()) }",
+            "let s = match PIECE { 0 => { BODY } y if y > 1 => y.exp(), _ => return Err(e) };",
+            "for i in PIECE { BODY }",
+            "'a: while PIECE { BODY continue 'a }",
+            "loop { BODY break PIECE; }",
+            "let Some(y) = PIECE else { BODY return PIECE };",
+            "mac!(t, PIECE); BODY",
+            "#[cfg(a)] let t = PIECE;",
+            "let f = |y| { BODY PIECE };",
+            "let y; y = PIECE; BODY",
+            "let (y, mut z) = PIECE; BODY",
+        ] {
+            let body = "t = t.tanh() + 1.0; println!(\"{t}\"); let q = t.dim(0); t = t.reshape((q, -1));";
+            statement(&s.replace("PIECE", a).replace("BODY", body));
+        }
         for b in pieces.iter().step_by(3) {
             for op in ["+", "/", "=="] {
                 run(&format!("{a} {op} {b}"));

@@ -131,11 +131,8 @@ pub fn break_warning(b: &Break) -> TokenStream {
         .into_iter()
         .next()
         .map_or_else(Span::mixed_site, |t| t.span());
-    let name = Ident::new("graph_break", Span::mixed_site().located_at(span));
-    warn(
-        &name,
-        &format!("[{}] the graph breaks at {}", code::GRAPH_BREAK, b.reason),
-    )
+    let name = Ident::new("graph_break", span);
+    warn(&name, &format!("[{}] {}", code::GRAPH_BREAK, b.reason))
 }
 
 /// A warning at an identifier: the one form of it that stable Rust lets a macro give.

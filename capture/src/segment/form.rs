@@ -3,17 +3,18 @@
 //! Method: operations, constructors and operators of tensors own their result; `&` borrows; a name is what its local
 //! is. Invariant: `Opaque` where the form alone does not tell.
 
+use super::lets::of_let;
 use super::locals::{Local, Locals, Number};
-use super::names::{Binding, bindings};
+use super::names::bindings;
 use crate::parameter::{host_type, last_segment};
 use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, GenericArgument, Lit, Pat, Stmt, Type, UnOp};
-use tensorplay_graph::op::row::Results;
+use tensorplay_graph::op::row::{ParamKind, ParamRow, Results};
 use tensorplay_graph::{HostType, Op};
 
-const OWNED: Local = Local::Tensor { refs: 0 };
+pub const OWNED: Local = Local::Tensor { refs: 0 };
 
 /// Methods that numbers have as well as tensors.
-pub const OF_NUMBERS: &[&str] = &[
+const OF_NUMBERS: &[&str] = &[
     "abs",
     "acos",
     "acosh",
@@ -101,7 +102,7 @@ pub const OF_NUMBERS: &[&str] = &[
     "first",
 ];
 
-fn number(ty: HostType, stable: bool) -> Local {
+pub fn number(ty: HostType, stable: bool) -> Local {
     Local::Number(Number::of(ty, stable))
 }
 
@@ -277,9 +278,29 @@ fn of_method(m: &ExprMethodCall, locals: &Locals) -> Local {
         ("min" | "max" | "sqrt" | "ln" | "exp" | "abs" | "powi" | "powf" | "pow", Local::Number(n)) => {
             number(n.ty, n.stable)
         }
-        (_, Local::Opaque) if operation(&name) == Some(true) && !OF_NUMBERS.contains(&name.as_str()) => OWNED,
+        (_, Local::Opaque) if operation(&name) == Some(true) && only_of_tensors(m) => OWNED,
         _ => Local::Opaque,
     }
+}
+
+/// Whether a call looks like that of an operation which nothing but a tensor has: its arguments fit the operation's.
+pub fn only_of_tensors(m: &ExprMethodCall) -> bool {
+    let name = m.method.to_string();
+    let Some(op) = Op::from_name(&name).filter(|_| !OF_NUMBERS.contains(&name.as_str())) else {
+        return false;
+    };
+    let params = op.row().params.get(1..).unwrap_or_default();
+    let takes_reference = |p: &ParamRow| {
+        use ParamKind::*;
+        !matches!(p.kind, Scalar | Float | Int | Dim | Flag | DType)
+    };
+    let mut pairs = params.iter().zip(&m.args);
+    params.len() == m.args.len()
+        && pairs.all(|(p, a)| match a {
+            Expr::Reference(_) => takes_reference(p),
+            Expr::Lit(_) => !matches!(p.kind, ParamKind::Tensor | ParamKind::Index | ParamKind::Tensors),
+            _ => true,
+        })
 }
 
 /// The value of a block.
@@ -296,42 +317,4 @@ fn of_block(b: &Block, locals: &Locals) -> Local {
         Some(Stmt::Expr(e, None)) => of(e, &inner),
         _ => Local::Opaque,
     }
-}
-
-/// What the names of a `let` are.
-pub fn of_let(l: &syn::Local, locals: &Locals) -> Vec<(Binding, Local)> {
-    of_pattern(&l.pat, l.init.as_ref().map(|i| &*i.expr), locals)
-}
-
-fn of_pattern(pat: &Pat, value: Option<&Expr>, locals: &Locals) -> Vec<(Binding, Local)> {
-    let one = |local: Local| {
-        bindings(pat)
-            .into_iter()
-            .map(|b| match b.by_ref {
-                true => (b, Local::Opaque),
-                false => (b, local.clone()),
-            })
-            .collect()
-    };
-    match (pat, value) {
-        (Pat::Paren(p), v) => of_pattern(&p.pat, v, locals),
-        (Pat::Type(t), v) => match (of_type(&t.ty), v.map(|v| of(v, locals))) {
-            // a value tells more of a number than its type
-            (Some(Local::Number(n)), Some(Local::Number(v))) => one(number(n.ty, v.stable)),
-            (Some(local), _) => one(local),
-            (None, _) => one(Local::Opaque),
-        },
-        (Pat::Ident(i), Some(v)) if i.subpat.is_none() => one(of(v, locals)),
-        (Pat::Tuple(t), Some(Expr::Tuple(v))) if t.elems.len() == v.elems.len() => {
-            let parts = t.elems.iter().zip(&v.elems);
-            parts.flat_map(|(p, v)| of_pattern(p, Some(v), locals)).collect()
-        }
-        // the two results of an operation such as `sort`
-        (Pat::Tuple(t), Some(Expr::MethodCall(m))) if indexed(m) && t.elems.len() == 2 => one(OWNED),
-        _ => one(Local::Opaque),
-    }
-}
-
-fn indexed(m: &ExprMethodCall) -> bool {
-    Op::from_name(&m.method.to_string()).is_some_and(|op| op.row().results == Results::Indexed)
 }

@@ -5,7 +5,7 @@
 //! part that is taken has no effect, and the part is evaluated exactly once, so nothing can tell the difference.
 
 use crate::location::start;
-use syn::{Expr, ExprPath, Ident, Stmt};
+use syn::{Expr, ExprBreak, ExprPath, ExprReturn, Ident, Stmt};
 
 enum Found {
     /// It was replaced; this stood there.
@@ -62,10 +62,9 @@ impl Hoist<'_> {
             Expr::Binary(b) if super::names::assigns(&b.op) && matches!(&*b.left, Expr::Path(_)) => {
                 self.part(&mut b.right)
             }
-            Expr::Return(r) => match &mut r.expr {
-                Some(e) => self.part(e),
-                None => Found::Effect,
-            },
+            Expr::Return(ExprReturn { expr: Some(e), .. }) | Expr::Break(ExprBreak { expr: Some(e), .. }) => {
+                self.part(e)
+            }
             e => self.part(e),
         }
     }

@@ -93,7 +93,7 @@ impl Splitter<'_> {
             Expr::Paren(p) => self.inside(&mut p.expr, after, end),
             Expr::If(i) => {
                 self.locals.enter();
-                self.bind_opaque(bound_by_condition(&i.cond));
+                self.bind_by_uses(bound_by_condition(&i.cond), &i.then_branch.stmts);
                 self.body(&mut i.then_branch, after, end);
                 self.locals.leave();
                 if let Some((_, other)) = &mut i.else_branch {
@@ -103,7 +103,7 @@ impl Splitter<'_> {
             Expr::Match(m) => {
                 for arm in &mut m.arms {
                     self.locals.enter();
-                    self.bind_opaque(bindings(&arm.pat));
+                    self.bind_by_uses(bindings(&arm.pat), &[Stmt::Expr((*arm.body).clone(), None)]);
                     self.arm(&mut arm.body, after, end);
                     self.locals.leave();
                 }
@@ -118,7 +118,7 @@ impl Splitter<'_> {
             Expr::While(w) => {
                 let after = self.around(&Expr::While(w.clone()), after);
                 self.locals.enter();
-                self.bind_opaque(bound_by_condition(&w.cond));
+                self.bind_by_uses(bound_by_condition(&w.cond), &w.body.stmts);
                 self.body(&mut w.body, &after, End::Value);
                 self.locals.leave();
             }
@@ -174,7 +174,7 @@ impl Splitter<'_> {
                 };
                 self.locals.bind(i.ident.clone(), local, None);
             }
-            (pat, _) => self.bind_opaque(bindings(pat)),
+            (pat, _) => self.bind_by_uses(bindings(pat), &f.body.stmts),
         }
     }
 }

@@ -134,9 +134,9 @@ impl Locals {
     /// What a local is that a walk bound, given what its form tells.
     pub fn of_seen(seen: Option<&Seen>, form: Local, stable: bool, mutable: bool) -> Local {
         match (seen, form) {
-            (Some(Seen::Tensor), Local::Tensor { refs }) => Local::Tensor { refs },
+            (Some(Seen::Tensor | Seen::Input), Local::Tensor { refs }) => Local::Tensor { refs },
             // a tensor, but nobody can tell whether it is borrowed
-            (Some(Seen::Tensor), _) => Local::Tensor { refs: 1 },
+            (Some(Seen::Tensor | Seen::Input), _) => Local::Tensor { refs: 1 },
             (Some(Seen::Number(e)), _) => Local::Number(match closed(e) && !mutable {
                 true => Number {
                     ty: e.host_type(),

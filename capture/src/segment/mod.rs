@@ -15,6 +15,7 @@ mod form;
 mod hoist;
 mod inner;
 mod key;
+mod lets;
 mod locals;
 mod names;
 mod outputs;
@@ -214,6 +215,8 @@ impl Splitter<'_> {
             let finish = is_tail && end == End::Function;
             let fault = match (s, self.attempt(&rest[..=n], Wanted::Locals(&none, false))) {
                 (Stmt::Item(Item::Macro(_)), _) => return (n, None),
+                // its assignments tell what it is
+                (Stmt::Local(syn::Local { init: None, .. }), _) => return (n, None),
                 (_, Ok(_)) if !finish => {
                     n += 1;
                     continue;
@@ -263,12 +266,24 @@ impl Splitter<'_> {
         let mut known = self.locals.clone();
         for s in stmts {
             if let Stmt::Local(l) = s {
-                for (b, local) in form::of_let(l, &known) {
+                for (b, local) in lets::of_let(l, &known) {
                     known.bind(b.ident, local, None);
                 }
             }
         }
         known
+    }
+
+    /// Names of a pattern, which their uses may tell for tensors.
+    fn bind_by_uses(&mut self, names: Vec<Binding>, stmts: &[Stmt]) {
+        for b in names {
+            let tensor = !b.by_ref && uses::used_as_tensor(&b.ident, stmts, &self.locals);
+            let local = match tensor {
+                true => Local::Tensor { refs: 1 },
+                false => Local::Opaque,
+            };
+            self.locals.bind(b.ident, local, None);
+        }
     }
 
     fn bind_opaque(&mut self, names: Vec<Binding>) {

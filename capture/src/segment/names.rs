@@ -214,6 +214,30 @@ pub fn idents(tokens: TokenStream) -> Vec<Ident> {
     out
 }
 
+/// The words that are arguments of their own, or stand before `=` or `:`, in the tokens of a macro.
+pub fn alone(tokens: TokenStream) -> Names {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut out = Names::new();
+    for (i, t) in trees.iter().enumerate() {
+        let TokenTree::Ident(name) = t else { continue };
+        let starts = match i.checked_sub(1).map(|i| &trees[i]) {
+            None => true,
+            Some(TokenTree::Punct(p)) => matches!(p.as_char(), ',' | ';'),
+            Some(TokenTree::Ident(i)) => i == "mut" || i == "let",
+            Some(_) => false,
+        };
+        let ends = match trees.get(i + 1) {
+            None => true,
+            Some(TokenTree::Punct(p)) => matches!(p.as_char(), ',' | ';' | '=' | ':'),
+            Some(_) => false,
+        };
+        if starts && ends {
+            out.insert(name.to_string());
+        }
+    }
+    out
+}
+
 /// The locals that code may move: named elsewhere than behind `&` and before a dot.
 pub fn moved_in(stmts: &[Stmt]) -> Names {
     struct Find(Names);

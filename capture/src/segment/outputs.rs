@@ -4,7 +4,7 @@
 use super::locals::{Local, Locals};
 use super::names::{Binding, Names, bindings, changed_in, moved_in, read_in, union};
 use super::trial::{Fault, Trial, Wanted, tail};
-use super::{Bound, Gives, Splitter, apart, form};
+use super::{Bound, Gives, Splitter, apart, form, lets};
 use crate::walk::Seen;
 use syn::{Expr, Stmt, parse_quote};
 
@@ -19,6 +19,8 @@ enum Plan {
     },
     /// The run is to end before this statement.
     Cut(usize),
+    /// The same, for later code reads what it binds or assigns, which cannot be a result.
+    Kept(usize),
 }
 
 impl Splitter<'_> {
@@ -32,6 +34,13 @@ impl Splitter<'_> {
             }
             match self.plan(n, rest, after) {
                 Plan::Cut(at) => n = at,
+                // its parts can be results
+                Plan::Kept(at) => {
+                    n = at;
+                    while self.hoist(rest, n) {
+                        n += 1;
+                    }
+                }
                 Plan::Segment { trial, .. }
                     if trial.work == 0 && trial.traced.modules.iter().all(|m| m.updates.is_empty()) =>
                 {
@@ -79,9 +88,9 @@ impl Splitter<'_> {
         let gives = match (tail(run).filter(|_| n == rest.len()), &ended.value) {
             (Some(e), Seen::Tensor) => match self.form_behind(&run[..n - 1], e) {
                 Local::Tensor { refs: 0 } => true,
-                _ => return Plan::Cut(n - 1),
+                _ => return Plan::Kept(n - 1),
             },
-            (Some(_), Seen::Number(_) | Seen::Other) => return Plan::Cut(n - 1),
+            (Some(_), Seen::Number(_) | Seen::Input | Seen::Other) => return Plan::Cut(n - 1),
             _ => false,
         };
         // what makes no operation is as well behind the segment
@@ -97,7 +106,7 @@ impl Splitter<'_> {
                 .get(name)
                 .is_some_and(|k| matches!(k.local, Local::Tensor { refs: 0 }));
             if !(owned && matches!(seen, Seen::Tensor)) {
-                return Plan::Cut(last(run, |s| changed_in(s).contains(name)));
+                return Plan::Kept(last(run, |s| changed_in(s).contains(name)));
             }
         }
         let binds = |name: &str| last(run, |s| bound_by(s).iter().any(|b| b.ident == name));
@@ -118,7 +127,7 @@ impl Splitter<'_> {
                         live.extend(read_in(&run[at]));
                         grown = true;
                     }
-                    _ => return Plan::Cut(at),
+                    _ => return Plan::Kept(at),
                 }
             }
             if !grown {
@@ -143,7 +152,7 @@ impl Splitter<'_> {
             return Local::Opaque;
         };
         let known = self.after(before);
-        let found = form::of_let(l, &known).into_iter().rev();
+        let found = lets::of_let(l, &known).into_iter().rev();
         let form = found.filter(|(b, _)| b.ident == name).map(|(_, l)| l).next();
         confirmed(
             form.unwrap_or(Local::Opaque),

@@ -1,10 +1,35 @@
 //! Statements that stay Rust: their record as breaks, and what they do to the locals.
 
 use super::locals::Local;
-use super::names::{Names, changed_in, read_in};
+use super::names::{Names, changed_in};
 use super::trial::{Fault, Wanted};
-use super::{Break, End, Splitter, form, inner, is_break, is_cfg, names, uses};
+use super::{Break, End, Splitter, inner, is_break, is_cfg, lets, names, uses};
 use syn::Stmt;
+
+/// Macros that bind no local, though they are given names.
+const BINDS_NOTHING: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "dbg",
+    "debug",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "error",
+    "format",
+    "info",
+    "panic",
+    "print",
+    "println",
+    "trace",
+    "vec",
+    "warn",
+    "write",
+    "writeln",
+];
 
 impl Splitter<'_> {
     /// A statement that stays as it is, but for the blocks inside.
@@ -64,7 +89,11 @@ impl Splitter<'_> {
         match s {
             Stmt::Local(l) => {
                 let cfg = l.attrs.iter().any(|a| !a.path().is_ident("allow"));
-                for (b, local) in form::of_let(l, &self.locals) {
+                for (b, local) in lets::of_let(l, &self.locals) {
+                    let local = match local {
+                        Local::Opaque if l.init.is_none() => uses::assigned(&b.ident, rest, &self.locals),
+                        local => local,
+                    };
                     let there = self.locals.get(&b.ident.to_string()).map(|k| k.local.clone());
                     let local = match (local, there) {
                         // the statement may not be there
@@ -88,15 +117,14 @@ impl Splitter<'_> {
                 }
             }
             Stmt::Macro(m) => {
-                // a macro may bind what it names
-                let unknown = read_in(s);
-                let idents = names::idents(m.mac.tokens.clone());
-                for ident in idents {
+                // a macro may bind what it names: a new name, or one that is an argument of its own
+                let known = m.mac.path.segments.last().map(|s| s.ident.to_string());
+                let known = known.is_some_and(|n| BINDS_NOTHING.contains(&n.as_str()));
+                let alone = names::alone(m.mac.tokens.clone());
+                for ident in names::idents(m.mac.tokens.clone()) {
                     let name = ident.to_string();
-                    if unknown.contains(&name)
-                        && self.locals.get(&name).is_none()
-                        && !name.starts_with(char::is_uppercase)
-                    {
+                    let new = self.locals.get(&name).is_none() && !name.starts_with(char::is_uppercase);
+                    if new || !known && alone.contains(&name) {
                         self.locals.bind(ident, Local::Opaque, None);
                     }
                 }

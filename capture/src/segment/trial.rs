@@ -6,7 +6,7 @@ use super::locals::{Known, Local};
 use super::names::{Names, bindings, read_in};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::paths::{Traced, trace};
-use crate::walk::{Ended, Seen, Walk};
+use crate::walk::{Ended, Walk};
 use quote::quote;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -163,8 +163,13 @@ impl Splitter<'_> {
         if ends.iter().any(|e| e.leaves) {
             return Err(Fault::Leaves);
         }
-        if ends.iter().skip(1).any(|e| !alike(&ends[0], e)) {
-            return Err(Fault::Mixed);
+        let mut ends = ends.into_iter();
+        let mut ended = ends.next();
+        for other in ends {
+            ended = Some(match ended.and_then(|e| e.meet(&other)) {
+                Some(met) => met,
+                None => return Err(Fault::Mixed),
+            });
         }
         let inputs = self.locals.visible().filter(|k| match &k.local {
             Local::Tensor { .. } => inputs.contains(&k.ident.to_string()),
@@ -177,7 +182,7 @@ impl Splitter<'_> {
         let idle = |l: Lowering| matches!(l, Lowering::View | Lowering::Create);
         let numbers = inputs.iter().filter(|k| matches!(k.local, Local::Number(_)));
         Ok(Trial {
-            ended: ends.into_iter().next(),
+            ended,
             operations: ops.len(),
             work: ops.iter().filter(|op| !idle(op.row().lowering)).count(),
             keyed: keyed(&traced.modules, numbers.count()),
@@ -185,13 +190,6 @@ impl Splitter<'_> {
             traced,
         })
     }
-}
-
-fn alike(a: &Ended, b: &Ended) -> bool {
-    let same = |a: &[(String, Seen)], b: &[(String, Seen)]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.like(&b.1))
-    };
-    same(&a.bound, &b.bound) && same(&a.assigned, &b.assigned) && a.value.like(&b.value)
 }
 
 /// Whether there is a `?`.

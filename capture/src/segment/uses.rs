@@ -3,7 +3,7 @@
 //! Method: operations that only tensors have, and arguments of operations of tensors. rustc confirms it where the segment takes
 //! the local: what derefs to a tensor is one. A local whose type is written is never guessed.
 
-use super::form::{self, OF_NUMBERS};
+use super::form;
 use super::locals::{Local, Locals};
 use super::names::bindings;
 use proc_macro2::Ident;
@@ -40,7 +40,7 @@ pub fn used_as_tensor(name: &Ident, rest: &[Stmt], locals: &Locals) -> bool {
         fn visit_expr_method_call(&mut self, m: &'a ExprMethodCall) {
             let method = m.method.to_string();
             if let Some(op) = Op::from_name(&method) {
-                self.2 |= self.is(&m.receiver) && !OF_NUMBERS.contains(&method.as_str());
+                self.2 |= self.is(&m.receiver) && form::only_of_tensors(m);
                 if matches!(form::of(&m.receiver, self.1), Local::Tensor { .. }) {
                     let params = op.row().params.iter().skip(1).zip(&m.args);
                     let tensors =
@@ -60,4 +60,25 @@ pub fn used_as_tensor(name: &Ident, rest: &[Stmt], locals: &Locals) -> bool {
         }
     }
     find.2
+}
+
+/// What a local that is declared without a value is, by the first assignment to it.
+pub fn assigned(name: &Ident, rest: &[Stmt], locals: &Locals) -> Local {
+    struct Find<'a>(&'a Ident, &'a Locals, Option<Local>);
+    impl<'a> Visit<'a> for Find<'_> {
+        fn visit_expr_assign(&mut self, a: &'a syn::ExprAssign) {
+            let ours = matches!(&*a.left, Expr::Path(p) if p.path.is_ident(self.0));
+            if ours && self.2.is_none() {
+                self.2 = Some(form::of(&a.right, self.1));
+            }
+            visit::visit_expr_assign(self, a);
+        }
+    }
+    let mut find = Find(name, locals, None);
+    rest.iter().for_each(|s| find.visit_stmt(s));
+    match find.2 {
+        Some(Local::Number(n)) => Local::Number(super::locals::Number::of(n.ty, false)),
+        Some(local) => local,
+        None => Local::Opaque,
+    }
 }

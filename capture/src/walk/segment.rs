@@ -11,32 +11,42 @@ use proc_macro2::Ident;
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::{Item, Stmt};
-use tensorplay_graph::{Expr, HostType, ScalarInput};
+use tensorplay_graph::{Expr, Graph, HostType, ScalarInput};
 
 /// What a local or the value of a run is.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
+    /// A tensor that an operation made.
     Tensor,
+    /// An input as it came, on some path at least: a result would be another tensor than a variable is.
+    Input,
     Number(Expr),
     Unit,
     Other,
 }
 
 impl Seen {
-    fn of(kind: &Kind) -> Seen {
+    fn of(kind: &Kind, graph: &Graph) -> Seen {
         match kind {
-            Kind::Tensor(_) => Seen::Tensor,
+            Kind::Tensor(v) if graph.node(v.node).op().is_some() => Seen::Tensor,
+            Kind::Tensor(_) => Seen::Input,
             Kind::Host(e) => Seen::Number(e.clone()),
             Kind::List(l) if l.is_empty() => Seen::Unit,
             _ => Seen::Other,
         }
     }
 
-    /// Whether both are of one sort.
-    pub fn like(&self, other: &Seen) -> bool {
+    /// What is seen of it on two paths, if it is of one sort.
+    pub fn meet(&self, other: &Seen) -> Option<Seen> {
         match (self, other) {
-            (Seen::Number(a), Seen::Number(b)) => a.host_type() == b.host_type(),
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+            (Seen::Tensor | Seen::Input, Seen::Input) | (Seen::Input, Seen::Tensor) => Some(Seen::Input),
+            (Seen::Number(a), Seen::Number(b)) if a == b => Some(self.clone()),
+            // the paths compute it differently
+            (Seen::Number(a), Seen::Number(b)) if a.host_type() == b.host_type() => {
+                Some(Seen::Number(Expr::Param(u32::MAX, a.host_type())))
+            }
+            (Seen::Number(_), _) => None,
+            (a, b) => (std::mem::discriminant(a) == std::mem::discriminant(b)).then(|| a.clone()),
         }
     }
 }
@@ -52,6 +62,23 @@ pub(crate) struct Ended {
     pub value: Seen,
     /// Whether it was left by `return`, `break` or `continue`.
     pub leaves: bool,
+}
+
+impl Ended {
+    /// How a run ends along two paths, if that is with one sort of value in each local.
+    pub fn meet(&self, other: &Ended) -> Option<Ended> {
+        let locals = |a: &[(String, Seen)], b: &[(String, Seen)]| {
+            let pairs = a.iter().zip(b).filter(|(a, b)| a.0 == b.0);
+            let met: Option<Vec<_>> = pairs.map(|(a, b)| Some((a.0.clone(), a.1.meet(&b.1)?))).collect();
+            met.filter(|met| met.len() == a.len() && met.len() == b.len())
+        };
+        Some(Ended {
+            bound: locals(&self.bound, &other.bound)?,
+            assigned: locals(&self.assigned, &other.assigned)?,
+            value: self.value.meet(&other.value)?,
+            leaves: self.leaves || other.leaves,
+        })
+    }
 }
 
 impl Walk {
@@ -94,10 +121,17 @@ impl Walk {
         let name = |(n, k): (&str, &Kind)| (n.to_string(), k.clone());
         let bound: Vec<(String, Kind)> = self.scope.bound_since(first).into_iter().map(name).collect();
         let assigned: Vec<(String, Kind)> = self.scope.assigned_before(first).into_iter().map(name).collect();
+        let graph = &self.builder.module.graph;
         let ended = Ended {
-            bound: bound.iter().map(|(n, k)| (n.clone(), Seen::of(k))).collect(),
-            assigned: assigned.iter().map(|(n, k)| (n.clone(), Seen::of(k))).collect(),
-            value: Seen::of(&value),
+            bound: bound
+                .iter()
+                .map(|(n, k)| (n.clone(), Seen::of(k, graph)))
+                .collect(),
+            assigned: assigned
+                .iter()
+                .map(|(n, k)| (n.clone(), Seen::of(k, graph)))
+                .collect(),
+            value: Seen::of(&value, graph),
             leaves: self.leaves(),
         };
         let locals = assigned.into_iter().chain(bound);

@@ -1,22 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[derive(Clone, Copy)]
-enum Activation {
-    Relu,
-    Gelu,
-}
-
-const KIND: Activation = Activation::Relu;
-
-#[compile]
-fn matched(x: &Tensor) -> Tensor {
-    match KIND {
-        Activation::Relu => x.relu(),
-        Activation::Gelu => x.gelu(),
-    }
-}
-
-#[compile]
+#[compile(fullgraph)]
 fn looped(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     while y.rank() < 3 {
@@ -28,13 +12,13 @@ fn looped(x: &Tensor) -> Tensor {
     y
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn let_else(x: &Tensor) -> Tensor {
     let Some(b) = Some(x) else { return x.relu() };
     b.exp()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn borrowed(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     let z = &mut y;
