@@ -309,7 +309,7 @@ fn of_block(b: &Block, locals: &Locals) -> Local {
     for s in &b.stmts {
         if let Stmt::Local(l) = s {
             for (binding, local) in of_let(l, &inner) {
-                inner.bind(binding.ident, local, None);
+                inner.bind(binding.ident, local);
             }
         }
     }

@@ -172,7 +172,7 @@ impl Splitter<'_> {
                     Some(ty) if !open => number(ty),
                     _ => Local::Opaque,
                 };
-                self.locals.bind(i.ident.clone(), local, None);
+                self.locals.bind(i.ident.clone(), local);
             }
             (pat, _) => self.bind_by_uses(bindings(pat), &f.body.stmts),
         }

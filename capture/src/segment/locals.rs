@@ -5,9 +5,11 @@
 //! an `f32`. Invariant: a local of which that is not certain is opaque, and what uses it stays Rust.
 
 use super::names::Names;
+use crate::parameter::{Param, ParamKind};
 use crate::spec::Spec;
 use crate::walk::Seen;
 use proc_macro2::Ident;
+use syn::Type;
 use tensorplay_graph::{Expr, HostType};
 
 /// What a local is.
@@ -61,6 +63,8 @@ pub struct Known {
     pub local: Local,
     /// The spec of a parameter that nobody assigned.
     pub spec: Option<Spec>,
+    /// The type of a parameter, as written.
+    pub written: Option<Type>,
 }
 
 /// The locals in reach, innermost last.
@@ -86,8 +90,29 @@ impl Locals {
     }
 
     /// Binds a name.
-    pub fn bind(&mut self, ident: Ident, local: Local, spec: Option<Spec>) {
-        self.list.push(Known { ident, local, spec });
+    pub fn bind(&mut self, ident: Ident, local: Local) {
+        self.list.push(Known {
+            ident,
+            local,
+            spec: None,
+            written: None,
+        });
+    }
+
+    /// Binds a parameter.
+    pub fn bind_param(&mut self, p: &Param, spec: Option<&Spec>) {
+        let local = match p.kind {
+            ParamKind::Tensor { reference } => Local::Tensor {
+                refs: u8::from(reference),
+            },
+            ParamKind::Host(ty) => Local::Number(Number::of(ty, true)),
+        };
+        self.list.push(Known {
+            ident: p.name.clone(),
+            local,
+            spec: spec.cloned(),
+            written: Some(p.ty.clone()),
+        });
     }
 
     /// What a name is, if it is a local.

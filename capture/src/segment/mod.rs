@@ -28,10 +28,10 @@ mod uses;
 
 use crate::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::parameter::{Param, ParamKind};
+use crate::parameter::Param;
 use crate::returns::Returns;
 use crate::spec::Spec;
-use locals::{Local, Locals, Number};
+use locals::{Local, Locals};
 use names::{Binding, Names, bindings};
 use proc_macro2::{Ident, Span};
 pub use reason::Break;
@@ -110,15 +110,7 @@ pub(crate) fn segment(
         match e {
             Entry::Receiver => s.locals.receiver = true,
             Entry::Unknown(pat) => s.bind_opaque(bindings(pat)),
-            Entry::Param(p, spec) => {
-                let local = match p.kind {
-                    ParamKind::Tensor { reference } => Local::Tensor {
-                        refs: u8::from(reference),
-                    },
-                    ParamKind::Host(ty) => Local::Number(Number::of(ty, true)),
-                };
-                s.locals.bind(p.name.clone(), local, spec.cloned());
-            }
+            Entry::Param(p, spec) => s.locals.bind_param(p, *spec),
         }
     }
     let signature = reported.iter().filter(|d| d.code == crate::code::PARAMETER);
@@ -267,7 +259,7 @@ impl Splitter<'_> {
         for s in stmts {
             if let Stmt::Local(l) = s {
                 for (b, local) in lets::of_let(l, &known) {
-                    known.bind(b.ident, local, None);
+                    known.bind(b.ident, local);
                 }
             }
         }
@@ -282,13 +274,13 @@ impl Splitter<'_> {
                 true => Local::Tensor { refs: 1 },
                 false => Local::Opaque,
             };
-            self.locals.bind(b.ident, local, None);
+            self.locals.bind(b.ident, local);
         }
     }
 
     fn bind_opaque(&mut self, names: Vec<Binding>) {
         for b in names {
-            self.locals.bind(b.ident, Local::Opaque, None);
+            self.locals.bind(b.ident, Local::Opaque);
         }
     }
 

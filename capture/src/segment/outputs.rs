@@ -196,7 +196,7 @@ impl Splitter<'_> {
         }
         self.locals.change(&changed);
         for (ident, local) in bound {
-            self.locals.bind(ident, local, None);
+            self.locals.bind(ident, local);
         }
     }
 

@@ -53,19 +53,22 @@ pub fn binding(name: &Ident, e: &Expr) -> Stmt {
     })
 }
 
-/// A local as a parameter of a segment. Its type is inferred, and shown at the name.
+/// A local as a parameter of a segment. Its type is that of the function's parameter, or inferred and shown at the name.
 pub fn input(k: &Known) -> Option<Param> {
     let kind = match &k.local {
-        Local::Tensor { .. } => ParamKind::Tensor { reference: false },
+        Local::Tensor { refs } => ParamKind::Tensor {
+            reference: k.written.is_some() && *refs > 0,
+        },
         Local::Number(n) => ParamKind::Host(n.ty),
         Local::Opaque => return None,
     };
+    let inferred = TypeInfer {
+        attrs: Vec::new(),
+        underscore_token: syn::token::Underscore(k.ident.span()),
+    };
     Some(Param {
         name: k.ident.clone(),
-        ty: Type::Infer(TypeInfer {
-            attrs: Vec::new(),
-            underscore_token: syn::token::Underscore(k.ident.span()),
-        }),
+        ty: k.written.clone().unwrap_or(Type::Infer(inferred)),
         kind,
     })
 }

@@ -113,7 +113,7 @@ impl Splitter<'_> {
                         }
                         (local, _) => local,
                     };
-                    self.locals.bind(b.ident, local, None);
+                    self.locals.bind(b.ident, local);
                 }
             }
             Stmt::Macro(m) => {
@@ -125,7 +125,7 @@ impl Splitter<'_> {
                     let name = ident.to_string();
                     let new = self.locals.get(&name).is_none() && !name.starts_with(char::is_uppercase);
                     if new || !known && alone.contains(&name) {
-                        self.locals.bind(ident, Local::Opaque, None);
+                        self.locals.bind(ident, Local::Opaque);
                     }
                 }
             }
