@@ -386,7 +386,7 @@ fn nothing_panics() {
             });
         }
     };
-    for a in pieces {
+    for (i, a) in pieces.into_iter().enumerate() {
         run(a);
         for s in [
             "let PIECE = 1;",
@@ -409,7 +409,11 @@ fn nothing_panics() {
             "let f = |y| { BODY PIECE };",
             "let y; y = PIECE; BODY",
             "let (y, mut z) = PIECE; BODY",
-        ] {
+        ]
+        .into_iter()
+        .skip(i % 3)
+        .step_by(3)
+        {
             let body = "t = t.tanh() + 1.0; println!(\"{t}\"); let q = t.dim(0); t = t.reshape((q, -1));";
             statement(&s.replace("PIECE", a).replace("BODY", body));
         }

@@ -346,6 +346,31 @@ fn closures_macros_and_cfg() {
     assert_eq!(lines, [0, 2, 3, 4, 6, 7, 8, 9], "{report}");
 }
 
+// ---- specs
+
+#[compile(spec(x = f32[B, 4], return = f32[B, 2]))]
+fn promised(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    note(x.dim(0));
+    let h = x.matmul(w).relu();
+    note(h.dim(1));
+    Ok(h + 1.0)
+}
+
+#[test]
+fn specs_of_parameters_and_results_hold_in_segments() {
+    let (x, w) = (tensor(&[3, 4]), tensor(&[4, 2]));
+    same(
+        &promised(&x, &w).unwrap(),
+        &compiler::disable_capture(|| promised(&x, &w).unwrap()),
+    );
+    let text = promised(&tensor(&[3, 3]), &w).unwrap_err().to_string();
+    assert!(text.contains("`x`: expected f32[B, 4], got f32[3, 3]"), "{text}");
+    let text = promised(&x, &tensor(&[4, 3])).unwrap_err().to_string();
+    assert!(text.contains("expected f32[B, 2]"), "{text}");
+    let report = explain!(promised);
+    assert!(report.guards[0].source().contains("x.dim(1) == 4"), "{report}");
+}
+
 // ---- methods, and functions whose results nobody can make up
 
 struct Model {

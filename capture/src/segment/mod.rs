@@ -125,6 +125,14 @@ pub(crate) fn segment(
         s.breaks.extend(reported.iter().map(Break::of).take(1));
     }
     s.breaks.sort_by_key(|b| b.line);
+    let checked = s.segments.iter().any(|s| matches!(s.gives, Gives::Function(_)));
+    if let (Some(spec), false) = (scene.return_specs.first(), checked) {
+        let message = "this spec cannot be checked: what the function returns is not computed in a graph";
+        errors.push(
+            Diagnostic::new(crate::code::SPEC_NAME, &spec.tokens, message)
+                .help("end the function with an operation on tensors, or remove the spec"),
+        );
+    }
     let inputs = &item.sig.inputs;
     let arity = inputs.iter().filter(|i| matches!(i, FnArg::Typed(_)));
     Some(Box::new(Segmented {
@@ -198,26 +206,34 @@ impl Splitter<'_> {
     /// that read data become statements on the way.
     fn grow(&mut self, rest: &mut Vec<Stmt>, end: End) -> (usize, Option<Fault>) {
         let none = Names::new();
-        let mut n = 0;
+        // statements are added by the doubled number, from one again where that fails
+        let (mut n, mut step) = (0, 1);
         loop {
-            let Some(s) = rest.get(n) else {
-                return (n, None);
-            };
-            let is_tail = n + 1 == rest.len() && matches!(s, Stmt::Expr(_, None));
-            let finish = is_tail && end == End::Function;
-            let fault = match (s, self.attempt(&rest[..=n], Wanted::Locals(&none, false))) {
-                (Stmt::Item(Item::Macro(_)), _) => return (n, None),
-                // its assignments tell what it is
-                (Stmt::Local(syn::Local { init: None, .. }), _) => return (n, None),
-                (_, Ok(_)) if !finish => {
-                    n += 1;
-                    continue;
+            let ends = rest[n..].iter().position(ends_run).map(|i| n + i);
+            let finish = end == End::Function && trial::tail(rest).is_some();
+            let most = ends.unwrap_or(rest.len() - usize::from(finish)).max(n);
+            let to = (n + step).min(most);
+            if to > n {
+                match self.attempt(&rest[..to], Wanted::Locals(&none, false)) {
+                    Ok(_) => (n, step) = (to, 2 * step),
+                    Err(_) if to > n + 1 => step = 1,
+                    Err(fault) => {
+                        self.mistakes(&fault);
+                        if is_cfg(Some(&fault)) || !self.hoist(rest, n) {
+                            return (n, Some(fault));
+                        }
+                        (n, step) = (n + 1, 1);
+                    }
                 }
-                (_, Ok(_)) => None,
-                (_, Err(fault)) => Some(fault),
-            };
+                continue;
+            }
+            if n == rest.len() || ends == Some(n) {
+                return (n, None);
+            }
+            // the value of a function is no segment of its own
+            let fault = self.attempt(&rest[..=n], Wanted::Locals(&none, false)).err();
             fault.iter().for_each(|f| self.mistakes(f));
-            if is_cfg(fault.as_ref()) || !self.hoist(rest, n) {
+            if !self.hoist(rest, n) {
                 return (n, fault);
             }
             n += 1;
@@ -306,6 +322,15 @@ impl Splitter<'_> {
 
 fn is_cfg(fault: Option<&Fault>) -> bool {
     matches!(fault, Some(Fault::Reported(d)) if d.iter().any(|d| d.code == crate::code::CFG))
+}
+
+/// Whether a statement is in no run: macros are in reach behind their definition, and a declaration is what its
+/// assignments are.
+fn ends_run(s: &Stmt) -> bool {
+    matches!(
+        s,
+        Stmt::Item(Item::Macro(_)) | Stmt::Local(syn::Local { init: None, .. })
+    )
 }
 
 /// Items, and what is left.

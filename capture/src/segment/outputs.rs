@@ -109,6 +109,7 @@ impl Splitter<'_> {
                 return Plan::Kept(last(run, |s| changed_in(s).contains(name)));
             }
         }
+        let forms = self.forms(run);
         let binds = |name: &str| last(run, |s| bound_by(s).iter().any(|b| b.ident == name));
         let mut again = Vec::new();
         // numbers that are computed again read tensors, and those read no more
@@ -120,7 +121,7 @@ impl Splitter<'_> {
                 }
                 let at = binds(name);
                 match seen {
-                    Seen::Tensor if matches!(self.form_of(&run[..=at], name), Local::Tensor { refs: 0 }) => {}
+                    Seen::Tensor if owned(&forms[at], name) => {}
                     Seen::Number(_) if again.contains(&at) => {}
                     Seen::Number(_) if repeatable(run, at) => {
                         again.push(at);
@@ -146,19 +147,24 @@ impl Splitter<'_> {
         }
     }
 
-    /// What a name that a run binds last is, by its form.
-    fn form_of(&self, run: &[Stmt], name: &str) -> Local {
-        let Some((Stmt::Local(l), before)) = run.split_last() else {
-            return Local::Opaque;
-        };
-        let known = self.after(before);
-        let found = lets::of_let(l, &known).into_iter().rev();
-        let form = found.filter(|(b, _)| b.ident == name).map(|(_, l)| l).next();
-        confirmed(
-            form.unwrap_or(Local::Opaque),
-            l.init.as_ref().map(|i| &*i.expr),
-            &l.pat,
-        )
+    /// What the names that each statement of a run binds are, by their form.
+    fn forms(&self, run: &[Stmt]) -> Vec<Vec<(Binding, Local)>> {
+        let mut known = self.locals.clone();
+        let mut all = Vec::new();
+        for s in run {
+            let Stmt::Local(l) = s else {
+                all.push(Vec::new());
+                continue;
+            };
+            let value = l.init.as_ref().map(|i| &*i.expr);
+            let mut names = lets::of_let(l, &known);
+            for (b, local) in &mut names {
+                *local = confirmed(local.clone(), value, &l.pat);
+                known.bind(b.ident.clone(), local.clone());
+            }
+            all.push(names);
+        }
+        all
     }
 
     fn form_behind(&self, before: &[Stmt], e: &Expr) -> Local {
@@ -186,10 +192,9 @@ impl Splitter<'_> {
         let Some(ended) = &trial.ended else { return };
         let changed: Names = ended.assigned.iter().map(|(n, _)| n.clone()).collect();
         let mut bound = Vec::new();
-        for (i, s) in run.iter().enumerate() {
-            for b in bound_by(s) {
+        for names in self.forms(run) {
+            for (b, form) in names {
                 let name = b.ident.to_string();
-                let form = self.form_of(&run[..=i], &name);
                 let seen = ended.bound.iter().find(|(n, _)| *n == name).map(|(_, s)| s);
                 bound.push((b.ident.clone(), Locals::of_seen(seen, form, stable, b.mutable)));
             }
@@ -259,6 +264,12 @@ fn confirmed(form: Local, value: Option<&Expr>, pat: &syn::Pat) -> Local {
         }
         (form, _) => form,
     }
+}
+
+/// Whether a name is that of an owned tensor.
+fn owned(forms: &[(Binding, Local)], name: &str) -> bool {
+    let form = forms.iter().rev().find(|(b, _)| b.ident == name);
+    matches!(form, Some((_, Local::Tensor { refs: 0 })))
 }
 
 fn bound_by(s: &Stmt) -> Vec<Binding> {

@@ -120,3 +120,16 @@ fn wrong_behind_a_break(x: &Tensor) -> Tensor {
     let y = load();
     y.relu().reshape((2, 3)).reshape((4, 2))
 }
+
+#[compile(spec(x = f32[B, 4], w = f32[4, 4], return = f32[B, 4]))]
+fn specs(x: &Tensor, w: &Tensor) -> Tensor {
+    let h = x.matmul(w);
+    println!("{h}");
+    (h + x).relu()
+}
+
+#[compile(spec(return = f32[B, 4]))]
+fn unchecked_spec(x: &Tensor) -> Tensor {
+    let h = x.exp();
+    finish(h)
+}
