@@ -240,6 +240,38 @@ fn closures(x: &Tensor) -> Tensor {
     v + moved()
 }
 
+#[derive(Clone, Copy)]
+enum Activation {
+    Relu,
+    Gelu,
+}
+
+#[compile]
+fn of_a_kind(x: &Tensor, kind: Activation, bytes: u64) -> Tensor {
+    const OTHER: Activation = Activation::Gelu;
+    let y = x.exp() + 1.0;
+    let z = match kind {
+        Activation::Relu => y.relu(),
+        Activation::Gelu => y.gelu(),
+    };
+    let n = bytes.max(2);
+    match OTHER {
+        Activation::Relu => z.tanh(),
+        Activation::Gelu => z.sigmoid() * n as f64,
+    }
+}
+
+#[test]
+fn enums_and_numbers_that_no_graph_has() {
+    let x = tensor(&[3, 4]);
+    for kind in [Activation::Relu, Activation::Gelu] {
+        same(
+            &of_a_kind(&x, kind, 5),
+            &compiler::disable_capture(|| of_a_kind(&x, kind, 5)),
+        );
+    }
+}
+
 #[test]
 fn declarations_and_references() {
     let x = tensor(&[3, 4]);

@@ -271,7 +271,6 @@ fn of_method(m: &ExprMethodCall, locals: &Locals) -> Local {
         },
         ("dim" | "rank" | "elem_count", Local::Tensor { .. }) => number(HostType::Usize, true),
         ("dtype", Local::Tensor { .. }) => number(HostType::DType, true),
-        ("len", _) if m.args.is_empty() => number(HostType::Usize, false),
         ("unwrap", _) if fallible(&m.receiver) => OWNED,
         ("expect", _) if fallible(&m.receiver) => OWNED,
         (_, Local::Tensor { .. }) if operation(&name) == Some(true) => OWNED,
