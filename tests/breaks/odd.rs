@@ -3,7 +3,7 @@
 use super::{same, tensor};
 use std::cell::RefCell;
 use std::fmt::Display;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use tensorplay::{Result, compile, compiler, explain, prelude::*};
 
 /// The compiled call against the plain body; how many segments ran.
@@ -259,6 +259,20 @@ fn of_a_kind(x: &Tensor, kind: Activation, bytes: u64) -> Tensor {
         Activation::Relu => z.tanh(),
         Activation::Gelu => z.sigmoid() * n as f64,
     }
+}
+
+static TABLE: LazyLock<Tensor> = LazyLock::new(|| tensor(&[4]));
+
+#[compile]
+fn of_a_static(x: &Tensor) -> Tensor {
+    let y = (x.exp() + 1.0).relu();
+    let z = &y + &*TABLE;
+    z.tanh() * 0.5
+}
+
+#[test]
+fn tensors_in_statics() {
+    assert_eq!(against_body!(of_a_static, of_a_static(&tensor(&[3, 4]))), 2);
 }
 
 #[test]
