@@ -5,7 +5,7 @@
 //! Method: continuation passing. `path!{ @export [::tensorplay::__step] { state } }` is answered by
 //! `::tensorplay::__step!{ b".." { state } }`, which asks the next path, and at the end expands to what was wanted.
 //! The chain stands inside the function, so the item is there whatever comes of it; a path without such a macro is one
-//! error at that path.
+//! error at that path. Without `fullgraph` it stands in place of the function, whose body is not known before.
 //!
 //! Invariants: the state is tokens of this crate alone; nothing is kept between two expansions.
 
@@ -26,6 +26,8 @@ pub enum Goal {
     Function,
     /// The macro that tells its callers its graph.
     Twin,
+    /// The function itself, for its body is another one where it has graph breaks.
+    Item,
 }
 
 /// A look-up on its way.
@@ -60,6 +62,7 @@ impl Chain {
         let goal = match self.goal {
             Goal::Function => quote!(function),
             Goal::Twin => quote!(twin),
+            Goal::Item => quote!(item),
         };
         let under = match self.under {
             Under::Compile => quote!(compile),
@@ -96,6 +99,7 @@ impl Chain {
         let env = Rc::new(Env::looked_up(model, self.receiver.clone(), externs));
         match self.goal {
             Goal::Function => expand::record(&env, self.under, self.attr, self.item),
+            Goal::Item => expand::compile_in(&env, self.under, self.attr, self.item),
             Goal::Twin => {
                 let Ok(f) = syn::parse2::<ItemFn>(self.item.clone()) else {
                     return TokenStream::new();
@@ -172,10 +176,10 @@ impl Parse for Answer {
         Ok(Answer {
             bytes,
             chain: Chain {
-                goal: if goal == "twin" {
-                    Goal::Twin
-                } else {
-                    Goal::Function
+                goal: match goal.to_string().as_str() {
+                    "twin" => Goal::Twin,
+                    "item" => Goal::Item,
+                    _ => Goal::Function,
                 },
                 under: if under == "region" {
                     Under::Region

@@ -2,7 +2,8 @@
 
 pub use crate::dispatch::explain::{explain, graphs};
 pub use crate::dispatch::{
-    Assumed, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter, is_entered, probe,
+    Assumed, BreakRecord, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter,
+    is_entered, leave, probe,
 };
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
@@ -69,6 +70,12 @@ pub fn witness<T: IsTensor + ?Sized>(x: &T) -> &Tensor {
     x.tensor()
 }
 
+/// A local that capture took for a tensor by its uses; what derefs to one is one.
+#[inline(always)]
+pub fn local(x: &Tensor) -> &Tensor {
+    x
+}
+
 /// An argument of any type, for calls that only ask a function for its name.
 #[diagnostic::on_unimplemented(
     message = "`explain!` and `graph!` cannot make an argument of type `{Self}`",
@@ -127,6 +134,12 @@ impl<T: Dummy, const N: usize> Dummy for [T; N] {
 impl Dummy for &str {
     fn dummy() -> Self {
         ""
+    }
+}
+
+impl<T> Dummy for &[T] {
+    fn dummy() -> Self {
+        &[]
     }
 }
 

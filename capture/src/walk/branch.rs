@@ -304,6 +304,13 @@ impl Walk {
                     Some(binary(HostBinary::Eq, &value, other))
                 }
             },
+            Pat::Path(p) if variant(&p.path) => {
+                let message = "a match of an enum cannot be captured yet";
+                self.fail(
+                    Diagnostic::new(code::PATTERN, pat, message).help("match a number, a flag or a dtype"),
+                );
+                None
+            }
             Pat::Path(p) => {
                 let other = self.pattern_number(&Syntax::Path(p.clone()))?;
                 Some(binary(HostBinary::Eq, &value, other))
@@ -348,6 +355,15 @@ fn is_rest(p: &Pat) -> bool {
 /// Whether a name in a pattern is that of a const, by its case.
 fn is_const(name: &str) -> bool {
     name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
+}
+
+/// Whether a path is that of an enum's variant other than a dtype, by its case.
+fn variant(path: &syn::Path) -> bool {
+    let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+    match names.as_slice() {
+        [.., owner, name] => owner != "DType" && owner.starts_with(char::is_uppercase) && !is_const(name),
+        _ => false,
+    }
 }
 
 /// Whether an expression binds names with `let`.

@@ -10,8 +10,6 @@ use crate::kind::Kind;
 use crate::parameter::{Param, ParamTree, Place};
 use crate::spec::Spec;
 use proc_macro2::TokenStream;
-use quote::ToTokens;
-use syn::PatType;
 use tensorplay_graph::{Expr, HostType, ScalarInput, Value};
 
 /// What the caller lends for assignment.
@@ -26,7 +24,7 @@ pub(super) struct Cell {
 
 impl Walk {
     /// The tensors and numbers of a parameter become inputs of the graph.
-    pub fn bind_param(&mut self, p: &Param, written: &PatType, specs: &[Spec]) {
+    pub fn bind_param(&mut self, p: &Param, written: &TokenStream, specs: &[Spec]) {
         let mut specs = specs.iter();
         let kind = self.bind_part(&p.tree, &Place::of(&p.name), written, &mut specs);
         self.scope.bind(p.name.to_string(), kind);
@@ -46,7 +44,7 @@ impl Walk {
         &mut self,
         tree: &ParamTree,
         place: &Place,
-        written: &PatType,
+        written: &TokenStream,
         specs: &mut std::slice::Iter<'_, Spec>,
     ) -> Kind {
         let name = &place.name;
@@ -61,7 +59,7 @@ impl Walk {
             }
             ParamTree::Tensor(_) => {
                 let spec = specs.next().map(|s| s.lower(&mut self.builder.module));
-                self.at(place.at, written.to_token_stream());
+                self.at(place.at, written.clone());
                 let (v, input) = (self.builder.input(name, spec), self.tensors as u32);
                 self.tensors += 1;
                 (Some((input, v)), Kind::Tensor(v))

@@ -19,7 +19,10 @@ mod part;
 mod pattern;
 mod question;
 mod results;
+mod segment;
 mod statement;
+
+pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;

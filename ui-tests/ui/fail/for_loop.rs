@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn repeated(x: &Tensor, n: usize) -> Tensor {
     let mut y = x.relu();
     for _ in 0..n {
