@@ -63,6 +63,12 @@ impl Scope {
         assigned.map(|(_, (n, k))| (n.as_str(), k)).collect()
     }
 
+    /// What a local before position `first` is.
+    pub fn before(&self, first: usize, name: &str) -> Option<&Kind> {
+        let old = self.locals.get(..first).unwrap_or_default();
+        old.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
+    }
+
     /// Enters the body of a closure.
     pub fn enter_closure(&mut self) {
         self.enter();

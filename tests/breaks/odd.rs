@@ -275,6 +275,37 @@ fn tensors_in_statics() {
     assert_eq!(against_body!(of_a_static, of_a_static(&tensor(&[3, 4]))), 2);
 }
 
+#[compile]
+fn aliases(x: &Tensor, h0: &Tensor, deep: bool) -> Tensor {
+    let mut y = x.exp();
+    tell(1);
+    if deep {
+        y = y.gelu();
+    }
+    let a = &y * 2.0;
+    let h = h0.clone();
+    let shape = a.shape();
+    let r = &a;
+    let b = (r + &h).relu();
+    tell(shape.len());
+    let c = r + &b;
+    tell(h.dim(0));
+    (c + h).tanh()
+}
+
+#[test]
+fn borrows_and_copies_do_not_cut_a_segment() {
+    let (x, h) = (tensor(&[3, 4]), tensor(&[4]));
+    for deep in [true, false] {
+        assert_eq!(
+            against_body!(aliases, aliases(&x, &h, deep)),
+            4,
+            "{}",
+            explain!(aliases)
+        );
+    }
+}
+
 #[test]
 fn enums_and_numbers_that_no_graph_has() {
     let x = tensor(&[3, 4]);

@@ -182,10 +182,12 @@ fn a_compiled_callee_dispatches_by_itself() {
 
 #[test]
 fn an_inlined_callee_is_no_break() {
+    #[compile]
     fn scaled(x: &Tensor, by: f64) -> Tensor {
         x * by
     }
     mod helpers {
+        #[tensorplay::compile]
         pub fn shifted(x: &tensorplay::Tensor) -> tensorplay::Tensor {
             x + 1.0
         }

@@ -7,7 +7,6 @@
 //! | `branches.rs`, `guards.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists.rs` | slices and vectors of any length as parameters and results |
-//! | `breaks.rs` | graph breaks, `inline(..)` |
 //! | `models.rs` | `#[model]`, regions |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
@@ -16,6 +15,7 @@
 #[macro_use]
 #[path = "../conformance/check.rs"]
 mod check;
+mod breaks;
 mod parameters;
 mod returns;
 mod state;

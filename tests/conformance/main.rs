@@ -7,11 +7,11 @@
 //! | `branches.rs` | `if`, `match` on metadata, `Option<&Tensor>` |
 //! | `loops.rs` | `for` |
 //! | `dynamic.rs` | `dynamic = true`, branches |
-//! | `breaks.rs` | graph breaks |
 #![deny(warnings)]
 
 #[macro_use]
 mod check;
+mod breaks;
 mod layouts;
 mod reset;
 mod straight;

@@ -405,13 +405,16 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
                                 reason: "the macro `println!`",
                             }])
         };
-    if __TP_FUNCTION.enter() { return ::tensorplay::__private::dummy(); }
+    let ::core::option::Option::Some(__tp_entered) =
+        __TP_FUNCTION.enter() else {
+            return ::tensorplay::__private::dummy();
+        };
     let __tp_results =
         match __TP_FUNCTION.segment(0).call(&[::tensorplay::__private::witness(x),
                             ::tensorplay::__private::witness(w)], &[]) {
             ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
                 => {
-                (__tp_outputs.take(0), __tp_outputs.take(1))
+                (__tp_outputs.tensor(), __tp_outputs.tensor())
             }
             ::core::option::Option::Some(::core::result::Result::Err(__tp_error))
                 => ::tensorplay::__private::raise(__tp_error),
@@ -434,7 +437,7 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
                 &[]) {
             ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
                 => {
-                return __tp_outputs.take(0)
+                return __tp_outputs.tensor()
             }
             ::core::option::Option::Some(::core::result::Result::Err(__tp_error))
                 => ::tensorplay::__private::raise(__tp_error),
@@ -450,7 +453,7 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
         ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
             => {
             #[allow(unused_assignments)]
-            { h = __tp_outputs.take(0); }
+            { h = __tp_outputs.tensor(); }
         }
         ::core::option::Option::Some(::core::result::Result::Err(__tp_error))
             => ::tensorplay::__private::raise(__tp_error),
@@ -461,7 +464,7 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
             &[]) {
         ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
             => {
-            return __tp_outputs.take(0)
+            return __tp_outputs.tensor()
         }
         ::core::option::Option::Some(::core::result::Result::Err(__tp_error))
             => ::tensorplay::__private::raise(__tp_error),
@@ -491,6 +494,19 @@ macro_rules! __tp_x_early_exit_5d85afb7454b74de {
             (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
             :: dummy(), :: tensorplay :: __private :: dummy());
         }))
+    }; (@ function $ ($p : tt) *) =>
+    {
+        :: tensorplay :: __private ::
+        probe(||
+        {
+            let _ = $ ($p) *
+            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
+            :: dummy(), :: tensorplay :: __private :: dummy());
+        })
+    }; (@ export $ ($t : tt) *) =>
+    {
+        :: core :: compile_error!
+        ("[TP0046] `early_exit` has graph breaks, so that no graph can hold a call of it\n  help: write `fullgraph` on it to see them, and mend them there");
     };
 }
 #[doc(hidden)]

@@ -6,103 +6,15 @@
 use super::lets::of_let;
 use super::locals::{Local, Locals, Number};
 use super::names::bindings;
+use super::uses;
 use crate::parameter::{host_type, last_segment};
 use syn::{
     BinOp, Block, Expr, ExprCall, ExprMethodCall, GenericArgument, Lit, Member, Pat, Stmt, Type, UnOp,
 };
-use tensorplay_graph::op::row::{ParamKind, ParamRow, Results};
+use tensorplay_graph::op::row::Results;
 use tensorplay_graph::{HostType, Op};
 
 pub const OWNED: Local = Local::Tensor { refs: 0 };
-
-/// Methods that numbers have as well as tensors.
-const OF_NUMBERS: &[&str] = &[
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "clone",
-    "cos",
-    "cosh",
-    "div",
-    "eq",
-    "erf",
-    "exp",
-    "exp2",
-    "exp_m1",
-    "expm1",
-    "floor",
-    "fract",
-    "ge",
-    "gt",
-    "hypot",
-    "le",
-    "ln",
-    "ln_1p",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "lt",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "mul",
-    "ne",
-    "neg",
-    "not",
-    "pow",
-    "powf",
-    "powi",
-    "product",
-    "recip",
-    "rem",
-    "rev",
-    "round",
-    "rsqrt",
-    "sign",
-    "signum",
-    "sin",
-    "sinh",
-    "sort",
-    "split",
-    "sqrt",
-    "square",
-    "sub",
-    "sum",
-    "take",
-    "tan",
-    "tanh",
-    "trunc",
-    "zip",
-    "repeat",
-    "chunk",
-    "flatten",
-    "concat",
-    "all",
-    "any",
-    "fill",
-    "where_cond",
-    "flip",
-    "select",
-    "index",
-    "get",
-    "map",
-    "reverse",
-    "contains",
-    "count",
-    "last",
-    "first",
-];
 
 pub fn number(ty: HostType, stable: bool) -> Local {
     Local::Number(Number::of(ty, stable))
@@ -285,29 +197,9 @@ fn of_method(m: &ExprMethodCall, locals: &Locals) -> Local {
         ("min" | "max" | "sqrt" | "ln" | "exp" | "abs" | "powi" | "powf" | "pow", Local::Number(n)) => {
             number(n.ty, n.stable)
         }
-        (_, Local::Opaque) if operation(&name) == Some(true) && only_of_tensors(m) => OWNED,
+        (_, Local::Opaque) if operation(&name) == Some(true) && uses::only_of_tensors(m) => OWNED,
         _ => Local::Opaque,
     }
-}
-
-/// Whether a call looks like that of an operation which nothing but a tensor has: its arguments fit the operation's.
-pub fn only_of_tensors(m: &ExprMethodCall) -> bool {
-    let name = m.method.to_string();
-    let Some(op) = Op::from_name(&name).filter(|_| !OF_NUMBERS.contains(&name.as_str())) else {
-        return false;
-    };
-    let params = op.row().params.get(1..).unwrap_or_default();
-    let takes_reference = |p: &ParamRow| {
-        use ParamKind::*;
-        !matches!(p.kind, Scalar | Float | Int | Dim | Flag | DType)
-    };
-    let mut pairs = params.iter().zip(&m.args);
-    params.len() == m.args.len()
-        && pairs.all(|(p, a)| match a {
-            Expr::Reference(_) => takes_reference(p),
-            Expr::Lit(_) => !matches!(p.kind, ParamKind::Tensor | ParamKind::Index | ParamKind::Tensors),
-            _ => true,
-        })
 }
 
 /// The value of a block.

@@ -4,7 +4,11 @@
 //! Method: subexpressions are visited in the order in which Rust evaluates them. Invariant: what is evaluated before the
 //! part that is taken has no effect, and the part is evaluated exactly once, so nothing can tell the difference.
 
+use super::locals::Local;
+use super::trial::{Fault, Trial, Wanted};
+use super::{Splitter, form, place};
 use crate::location::start;
+use proc_macro2::Span;
 use syn::{Expr, ExprBreak, ExprPath, ExprReturn, Ident, Stmt};
 
 enum Found {
@@ -15,6 +19,9 @@ enum Found {
     /// Nothing there, and what follows must not be evaluated before it.
     Effect,
 }
+
+/// So many parts of a statement are tried.
+const MOST_TRIALS: usize = 32;
 
 /// Methods without effects.
 const PURE: &[&str] = &[
@@ -31,7 +38,7 @@ const PURE: &[&str] = &[
 ];
 
 /// Replaces the first part that `fits` by `name`.
-pub fn first_part(s: &mut Stmt, name: &Ident, fits: &mut dyn FnMut(&Expr) -> bool) -> Option<Expr> {
+fn first_part(s: &mut Stmt, name: &Ident, fits: &mut dyn FnMut(&Expr) -> bool) -> Option<Expr> {
     let e = match s {
         Stmt::Local(l) => match &mut l.init {
             Some(init) if init.diverge.is_none() => &mut *init.expr,
@@ -160,4 +167,34 @@ impl Hoist<'_> {
 
 fn lazy(op: &syn::BinOp) -> bool {
     matches!(op, syn::BinOp::And(_) | syn::BinOp::Or(_))
+}
+
+impl Splitter<'_> {
+    /// Takes the tensor part off statement `n`, as a statement before it.
+    pub(super) fn hoist(&mut self, rest: &mut Vec<Stmt>, n: usize) -> bool {
+        let work = |trial: Result<Trial, Fault>| trial.map_or(0, |t| t.work);
+        let before = match n {
+            0 => 0,
+            n => work(self.attempt(&rest[..n], Wanted::Nothing)),
+        };
+        let name = Ident::new(&format!("__tp_t{}", self.temporaries), Span::mixed_site());
+        let known = self.after(&rest[..n]);
+        let mut s = rest[n].clone();
+        let mut run = rest[..n].to_vec();
+        let mut trials = 0;
+        let part = first_part(&mut s, &name, &mut |e| {
+            if trials == MOST_TRIALS || !matches!(form::of(e, &known), Local::Tensor { refs: 0 }) {
+                return false;
+            }
+            trials += 1;
+            run.truncate(n);
+            run.push(place::binding(&name, e));
+            work(self.attempt(&run, Wanted::Nothing)) > before
+        });
+        let Some(part) = part else { return false };
+        self.temporaries += 1;
+        rest[n] = s;
+        rest.insert(n, place::binding(&name, &part));
+        true
+    }
 }

@@ -15,6 +15,7 @@ mod form;
 mod hoist;
 mod inner;
 mod key;
+mod know;
 mod lets;
 mod locals;
 mod names;
@@ -34,7 +35,7 @@ use crate::returns::Returns;
 use crate::spec::Spec;
 use locals::{Local, Locals};
 use names::{Binding, Names, bindings};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 pub use reason::Break;
 pub(crate) use reason::is_break;
@@ -42,9 +43,6 @@ pub use segmented::{Bound, Gives, Input, Segment, Segmented};
 use std::rc::Rc;
 use syn::{Item, ItemFn, Pat, Stmt};
 use trial::{Fault, Trial, Wanted};
-
-/// So many parts of a statement are tried.
-const MOST_TRIALS: usize = 32;
 
 /// Bodies with expressions that nest deeper are not segmented: the compiler's stack is finite.
 const DEEPEST: usize = 300;
@@ -213,7 +211,6 @@ impl Splitter<'_> {
     /// How many statements from here on are captured together, and why the next one is not. Tensor parts of statements
     /// that read data become statements on the way.
     fn grow(&mut self, rest: &mut Vec<Stmt>, end: End) -> (usize, Option<Fault>) {
-        let none = Names::new();
         // statements are added by the doubled number, from one again where that fails
         let (mut n, mut step) = (0, 1);
         loop {
@@ -222,7 +219,7 @@ impl Splitter<'_> {
             let most = ends.unwrap_or(rest.len() - usize::from(finish)).max(n);
             let to = (n + step).min(most);
             if to > n {
-                match self.attempt(&rest[..to], Wanted::Locals(&none, false)) {
+                match self.attempt(&rest[..to], Wanted::Nothing) {
                     Ok(_) => (n, step) = (to, 2 * step),
                     Err(_) if to > n + 1 => step = 1,
                     Err(fault) => {
@@ -239,55 +236,13 @@ impl Splitter<'_> {
                 return (n, None);
             }
             // the value of a function is no segment of its own
-            let fault = self.attempt(&rest[..=n], Wanted::Locals(&none, false)).err();
+            let fault = self.attempt(&rest[..=n], Wanted::Nothing).err();
             fault.iter().for_each(|f| self.mistakes(f));
             if !self.hoist(rest, n) {
                 return (n, fault);
             }
             n += 1;
         }
-    }
-
-    /// Takes the tensor part off statement `n`, as a statement before it.
-    fn hoist(&mut self, rest: &mut Vec<Stmt>, n: usize) -> bool {
-        let none = Names::new();
-        let work = |trial: Result<Trial, Fault>| trial.map_or(0, |t| t.work);
-        let before = match n {
-            0 => 0,
-            n => work(self.attempt(&rest[..n], Wanted::Locals(&none, false))),
-        };
-        let name = Ident::new(&format!("__tp_t{}", self.temporaries), Span::mixed_site());
-        let known = self.after(&rest[..n]);
-        let mut s = rest[n].clone();
-        let mut run = rest[..n].to_vec();
-        let mut trials = 0;
-        let part = hoist::first_part(&mut s, &name, &mut |e| {
-            if trials == MOST_TRIALS || !matches!(form::of(e, &known), Local::Tensor { refs: 0 }) {
-                return false;
-            }
-            trials += 1;
-            run.truncate(n);
-            run.push(place::binding(&name, e));
-            work(self.attempt(&run, Wanted::Locals(&none, false))) > before
-        });
-        let Some(part) = part else { return false };
-        self.temporaries += 1;
-        rest[n] = s;
-        rest.insert(n, place::binding(&name, &part));
-        true
-    }
-
-    /// The locals behind some statements, by their form.
-    fn after(&self, stmts: &[Stmt]) -> Locals {
-        let mut known = self.locals.clone();
-        for s in stmts {
-            if let Stmt::Local(l) = s {
-                for (b, local) in lets::of_let(l, &known) {
-                    known.bind(b.ident, local);
-                }
-            }
-        }
-        known
     }
 
     /// Names of a pattern, which their uses may tell for tensors.

@@ -1,12 +1,12 @@
-//! What a run yields: which of its locals are results, which numbers are computed again, and where the run must end
-//! because a local that later code reads is neither.
+//! What a run yields: which of its locals are results, which statements are done again behind it, for numbers and
+//! borrows, and where the run must end because a local that later code reads is neither.
 
-use super::locals::{Local, Locals};
+use super::locals::Local;
 use super::names::{Binding, Names, bindings, changed_in, moved_in, read_in, union};
 use super::trial::{Fault, Trial, Wanted, tail};
-use super::{Bound, Gives, Splitter, apart, form, lets};
+use super::{Bound, Gives, Splitter, apart};
 use crate::walk::Seen;
-use syn::{Expr, Stmt, parse_quote};
+use syn::{Stmt, parse_quote};
 
 /// What becomes of a run of statements.
 enum Plan {
@@ -14,6 +14,7 @@ enum Plan {
     Segment {
         trial: Box<Trial>,
         live: Names,
+        assigned: Vec<String>,
         again: Vec<usize>,
         gives: bool,
     },
@@ -53,17 +54,18 @@ impl Splitter<'_> {
                 Plan::Segment {
                     trial,
                     live,
+                    assigned,
                     again,
                     gives,
                 } => {
                     let run: Vec<Stmt> = rest.drain(..n).collect();
-                    self.finish(run, *trial, &live, &again, gives, out);
+                    self.finish(run, *trial, (&assigned, &live), &again, gives, out);
                     return;
                 }
             }
         }
         let s = rest.remove(0);
-        let fault = self.attempt(std::slice::from_ref(&s), Wanted::Locals(&Names::new(), false));
+        let fault = self.attempt(std::slice::from_ref(&s), Wanted::Nothing);
         match fault {
             Ok(trial) if trial.work == 0 => {
                 self.know(std::slice::from_ref(&s));
@@ -77,8 +79,7 @@ impl Splitter<'_> {
     fn plan(&self, n: usize, rest: &[Stmt], after: &Names) -> Plan {
         let run = &rest[..n];
         let mut live = union(&rest[n..], after);
-        let none = Names::new();
-        let Ok(trial) = self.attempt(run, Wanted::Locals(&none, false)) else {
+        let Ok(trial) = self.attempt(run, Wanted::Nothing) else {
             return Plan::Cut(n - 1);
         };
         let Some(ended) = &trial.ended else {
@@ -95,7 +96,7 @@ impl Splitter<'_> {
         };
         // what makes no operation is as well behind the segment
         if !gives && n > 1 {
-            let shorter = self.attempt(&run[..n - 1], Wanted::Locals(&none, false));
+            let shorter = self.attempt(&run[..n - 1], Wanted::Nothing);
             if shorter.is_ok_and(|t| t.operations == trial.operations) {
                 return Plan::Cut(n - 1);
             }
@@ -112,7 +113,7 @@ impl Splitter<'_> {
         let forms = self.forms(run);
         let binds = |name: &str| last(run, |s| bound_by(s).iter().any(|b| b.ident == name));
         let mut again = Vec::new();
-        // numbers that are computed again read tensors, and those read no more
+        // what is done again reads tensors, which are results then
         loop {
             let mut grown = false;
             for (name, seen) in &ended.bound {
@@ -122,8 +123,8 @@ impl Splitter<'_> {
                 let at = binds(name);
                 match seen {
                     Seen::Tensor if owned(&forms[at], name) => {}
-                    Seen::Number(_) if again.contains(&at) => {}
-                    Seen::Number(_) if repeatable(run, at) => {
+                    _ if again.contains(&at) => {}
+                    _ if repeatable(run, at) && (matches!(seen, Seen::Number(_)) || self.idle(run, at)) => {
                         again.push(at);
                         live.extend(read_in(&run[at]));
                         grown = true;
@@ -136,10 +137,23 @@ impl Splitter<'_> {
             }
         }
         again.sort_unstable();
-        match self.attempt(run, Wanted::Locals(&live, gives)) {
+        for (name, _) in &ended.bound {
+            if again.contains(&binds(name)) {
+                live.remove(name);
+            }
+        }
+        let assigned = ended.assigned.iter().map(|(n, _)| n.clone());
+        let assigned: Vec<String> = assigned.filter(|n| live.contains(n)).collect();
+        let wanted = Wanted::Results {
+            assigned: &assigned,
+            bound: &live,
+            gives,
+        };
+        match self.attempt(run, wanted) {
             Ok(trial) => Plan::Segment {
-                trial: Box::new(self.pruned(run, Wanted::Locals(&live, gives), trial)),
+                trial: Box::new(self.pruned(run, wanted, trial)),
                 live,
+                assigned,
                 again,
                 gives,
             },
@@ -147,70 +161,23 @@ impl Splitter<'_> {
         }
     }
 
-    /// What the names that each statement of a run binds are, by their form.
-    fn forms(&self, run: &[Stmt]) -> Vec<Vec<(Binding, Local)>> {
-        let mut known = self.locals.clone();
-        let mut all = Vec::new();
-        for s in run {
-            let Stmt::Local(l) = s else {
-                all.push(Vec::new());
-                continue;
-            };
-            let value = l.init.as_ref().map(|i| &*i.expr);
-            let mut names = lets::of_let(l, &known);
-            for (b, local) in &mut names {
-                *local = confirmed(local.clone(), value, &l.pat);
-                known.bind(b.ident.clone(), local.clone());
-            }
-            all.push(names);
-        }
-        all
-    }
-
-    fn form_behind(&self, before: &[Stmt], e: &Expr) -> Local {
-        match (form::of(e, &self.after(before)), e) {
-            (Local::Opaque, Expr::MethodCall(_) | Expr::Binary(_) | Expr::Call(_)) => {
-                Local::Tensor { refs: 0 }
-            }
-            (local, _) => local,
-        }
-    }
-
-    /// What the locals are behind statements that capture takes.
-    pub(super) fn know(&mut self, run: &[Stmt]) {
-        let Ok(trial) = self.attempt(run, Wanted::Locals(&Names::new(), false)) else {
-            return run.iter().for_each(|s| self.learn(s, &[]));
+    /// Whether a statement makes no operation and moves nothing.
+    fn idle(&self, run: &[Stmt], at: usize) -> bool {
+        let operations = |n| match n {
+            0 => Some(0),
+            n => self
+                .attempt(&run[..n], Wanted::Nothing)
+                .ok()
+                .map(|t| t.operations),
         };
-        self.know_of(run, &trial);
-    }
-
-    fn know_of(&mut self, run: &[Stmt], trial: &Trial) {
-        let stable = trial.inputs.iter().all(|k| match &k.local {
-            Local::Number(n) => n.stable,
-            _ => true,
-        });
-        let Some(ended) = &trial.ended else { return };
-        let mut changed: Names = ended.assigned.iter().map(|(n, _)| n.clone()).collect();
-        changed.extend(self.locals.lent(&changed_in(run)));
-        let mut bound = Vec::new();
-        for names in self.forms(run) {
-            for (b, form) in names {
-                let name = b.ident.to_string();
-                let seen = ended.bound.iter().find(|(n, _)| *n == name).map(|(_, s)| s);
-                bound.push((b.ident.clone(), Locals::of_seen(seen, form, stable, b.mutable)));
-            }
-        }
-        self.locals.change(&changed);
-        for (ident, local) in bound {
-            self.locals.bind(ident, local);
-        }
+        moved_in(&run[at..=at]).is_empty() && operations(at).is_some_and(|n| operations(at + 1) == Some(n))
     }
 
     fn finish(
         &mut self,
         run: Vec<Stmt>,
         trial: Trial,
-        live: &Names,
+        (assigned, live): (&[String], &Names),
         again: &[usize],
         gives: bool,
         out: &mut Vec<Stmt>,
@@ -222,7 +189,6 @@ impl Splitter<'_> {
                 .filter(|(n, s)| live.contains(n) && matches!(s, Seen::Tensor));
             tensors.map(|(n, _)| n.clone()).collect()
         };
-        let assigned = results(&ended.assigned);
         let assigned = assigned.iter().filter_map(|n| self.locals.ident(n)).collect();
         self.know_of(&run, &trial);
         let bindings: Vec<Binding> = run.iter().flat_map(bound_by).collect();
@@ -253,17 +219,6 @@ impl Splitter<'_> {
             }
         });
         out.push(statement);
-    }
-}
-
-/// A tensor for certain: what a call or an operator makes is owned.
-fn confirmed(form: Local, value: Option<&Expr>, pat: &syn::Pat) -> Local {
-    let plain = matches!(pat, syn::Pat::Ident(_));
-    match (form, value) {
-        (Local::Opaque, Some(Expr::MethodCall(_) | Expr::Binary(_) | Expr::Call(_))) if plain => {
-            Local::Tensor { refs: 0 }
-        }
-        (form, _) => form,
     }
 }
 

@@ -44,9 +44,8 @@ impl Splitter<'_> {
         let after = &names::union(rest, after);
         let recorded = self.breaks.len();
         let header = inner::header(&s).filter(|_| !is_cfg(fault.as_ref()));
-        let none = Names::new();
         if let Some(header) = header {
-            let outer = self.attempt(std::slice::from_ref(&header), Wanted::Locals(&none, false));
+            let outer = self.attempt(std::slice::from_ref(&header), Wanted::Nothing);
             if let Err(fault) = &outer {
                 self.record(fault, &header);
             }

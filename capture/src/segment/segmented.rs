@@ -53,7 +53,7 @@ pub struct Segment {
     pub assigned: Vec<Ident>,
     /// The locals that its next results are bound to.
     pub bound: Vec<Bound>,
-    /// Statements of numbers that are read behind it: they stand there again.
+    /// Statements of numbers and borrows that are read behind it: they stand there again.
     pub again: Vec<Stmt>,
     /// What its last results are.
     pub gives: Gives,

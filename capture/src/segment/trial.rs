@@ -17,8 +17,17 @@ use tensorplay_graph::op::row::Lowering;
 /// What a run is to yield.
 #[derive(Clone, Copy)]
 pub enum Wanted<'a> {
-    /// The tensors among these locals, and the value of its last statement if it `gives` one.
-    Locals(&'a Names, bool),
+    /// Nothing: whether it is captured is all that is asked.
+    Nothing,
+    /// These results.
+    Results {
+        /// The locals from before that it assigns.
+        assigned: &'a [String],
+        /// The tensors among these locals that it binds.
+        bound: &'a Names,
+        /// The value of its last statement.
+        gives: bool,
+    },
     /// The value of the function: the run is all that is left of it.
     Function,
 }
@@ -166,8 +175,17 @@ impl Splitter<'_> {
             walk.bind_consts(&self.consts);
             walk.bind_reads();
             match wanted {
-                Wanted::Locals(live, gives) => {
-                    let (walked, ended) = walk.run(stmts, live, gives);
+                Wanted::Nothing => {
+                    let (walked, ended) = walk.run(stmts, &[], &Names::new(), false);
+                    ends.borrow_mut().push(ended);
+                    walked
+                }
+                Wanted::Results {
+                    assigned,
+                    bound,
+                    gives,
+                } => {
+                    let (walked, ended) = walk.run(stmts, assigned, bound, gives);
                     ends.borrow_mut().push(ended);
                     walked
                 }

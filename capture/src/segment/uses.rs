@@ -10,7 +10,116 @@ use proc_macro2::Ident;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprMethodCall, Pat, Stmt, UnOp};
 use tensorplay_graph::Op;
-use tensorplay_graph::op::row::ParamKind;
+use tensorplay_graph::op::row::{ParamKind, ParamRow};
+
+/// Methods that numbers have as well as tensors.
+const OF_NUMBERS: &[&str] = &[
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clone",
+    "cos",
+    "cosh",
+    "div",
+    "eq",
+    "erf",
+    "exp",
+    "exp2",
+    "exp_m1",
+    "expm1",
+    "floor",
+    "fract",
+    "ge",
+    "gt",
+    "hypot",
+    "le",
+    "ln",
+    "ln_1p",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "lt",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mul",
+    "ne",
+    "neg",
+    "not",
+    "pow",
+    "powf",
+    "powi",
+    "product",
+    "recip",
+    "rem",
+    "rev",
+    "round",
+    "rsqrt",
+    "sign",
+    "signum",
+    "sin",
+    "sinh",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "sub",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "trunc",
+    "zip",
+    "repeat",
+    "chunk",
+    "flatten",
+    "concat",
+    "all",
+    "any",
+    "fill",
+    "where_cond",
+    "flip",
+    "select",
+    "index",
+    "get",
+    "map",
+    "reverse",
+    "contains",
+    "count",
+    "last",
+    "first",
+];
+
+/// Whether a call looks like that of an operation which nothing but a tensor has: its arguments fit the operation's.
+pub fn only_of_tensors(m: &ExprMethodCall) -> bool {
+    let name = m.method.to_string();
+    let Some(op) = Op::from_name(&name).filter(|_| !OF_NUMBERS.contains(&name.as_str())) else {
+        return false;
+    };
+    let params = op.row().params.get(1..).unwrap_or_default();
+    let takes_reference = |p: &ParamRow| {
+        use ParamKind::*;
+        !matches!(p.kind, Scalar | Float | Int | Dim | Flag | DType)
+    };
+    let mut pairs = params.iter().zip(&m.args);
+    params.len() == m.args.len()
+        && pairs.all(|(p, a)| match a {
+            Expr::Reference(_) => takes_reference(p),
+            Expr::Lit(_) => !matches!(p.kind, ParamKind::Tensor | ParamKind::Index | ParamKind::Tensors),
+            _ => true,
+        })
+}
 
 /// Whether a `let` binds one name to a value without saying its type.
 pub fn plain(l: &syn::Local) -> bool {
@@ -40,7 +149,7 @@ pub fn used_as_tensor(name: &Ident, rest: &[Stmt], locals: &Locals) -> bool {
         fn visit_expr_method_call(&mut self, m: &'a ExprMethodCall) {
             let method = m.method.to_string();
             if let Some(op) = Op::from_name(&method) {
-                self.2 |= self.is(&m.receiver) && form::only_of_tensors(m);
+                self.2 |= self.is(&m.receiver) && only_of_tensors(m);
                 if matches!(form::of(&m.receiver, self.1), Local::Tensor { .. }) {
                     let params = op.row().params.iter().skip(1).zip(&m.args);
                     let tensors =

@@ -22,6 +22,13 @@ pub(super) struct Cell {
     name: String,
 }
 
+impl Cell {
+    /// Whether nobody knows what is there.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.value, Kind::Unknown)
+    }
+}
+
 impl Walk {
     /// The tensors and numbers of a parameter become inputs of the graph.
     pub fn bind_param(&mut self, p: &Param, written: &TokenStream, specs: &[Spec]) {

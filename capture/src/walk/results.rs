@@ -1,6 +1,7 @@
 //! What a path returns, and what it leaves in the places that the caller lends.
 
 use super::Walk;
+use super::lent::Cell;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::text;
@@ -57,8 +58,7 @@ impl Walk {
         if fits {
             self.check_return_specs(&results.outputs, specs);
         }
-        let unknown = |cell: &super::lent::Cell| matches!(cell.value, Kind::Unknown);
-        if self.cells.iter().any(unknown) {
+        if self.cells.iter().any(Cell::is_unknown) {
             self.silent(&at.whole);
             fits = false;
         }
@@ -96,7 +96,7 @@ impl Walk {
     }
 
     /// An unknown result without any error would be a function that silently stays uncompiled.
-    fn silent(&self, at: &TokenStream) {
+    pub(super) fn silent(&self, at: &TokenStream) {
         if self.errors.is_empty() {
             self.fail(
                 Diagnostic::new(code::RETURNED, at, "this value could not be captured")

@@ -4,6 +4,7 @@
 //! assigns, and that are read later, are its results. Invariant: all paths of a run end with the same sort of value in
 //! each local, or it is no segment.
 
+use super::lent::Cell;
 use super::{Walk, Walked};
 use crate::kind::Kind;
 use proc_macro2::Ident;
@@ -17,7 +18,7 @@ use tensorplay_graph::{Expr, Graph, HostType, ScalarInput};
 pub(crate) enum Seen {
     /// A tensor that an operation made.
     Tensor,
-    /// An input as it came, on some path at least: a result would be another tensor than a variable is.
+    /// An input as it came: as a result it would be another tensor, and a variable no variable.
     Input,
     Number(Expr),
     Unit,
@@ -35,15 +36,21 @@ impl Seen {
         }
     }
 
+    /// The same without a value that the build knows.
+    fn open(&self) -> Seen {
+        match self {
+            Seen::Number(e) => Seen::Number(Expr::Param(u32::MAX, e.host_type())),
+            other => other.clone(),
+        }
+    }
+
     /// What is seen of it on two paths, if it is of one sort.
     pub fn meet(&self, other: &Seen) -> Option<Seen> {
         match (self, other) {
-            (Seen::Tensor | Seen::Input, Seen::Input) | (Seen::Input, Seen::Tensor) => Some(Seen::Input),
+            (Seen::Tensor, Seen::Input) | (Seen::Input, Seen::Tensor) => Some(Seen::Tensor),
             (Seen::Number(a), Seen::Number(b)) if a == b => Some(self.clone()),
             // the paths compute it differently
-            (Seen::Number(a), Seen::Number(b)) if a.host_type() == b.host_type() => {
-                Some(Seen::Number(Expr::Param(u32::MAX, a.host_type())))
-            }
+            (Seen::Number(a), Seen::Number(b)) if a.host_type() == b.host_type() => Some(self.open()),
             (Seen::Number(_), _) => None,
             (a, b) => (std::mem::discriminant(a) == std::mem::discriminant(b)).then(|| a.clone()),
         }
@@ -71,9 +78,24 @@ impl Ended {
             let met: Option<Vec<_>> = pairs.map(|(a, b)| Some((a.0.clone(), a.1.meet(&b.1)?))).collect();
             met.filter(|met| met.len() == a.len() && met.len() == b.len())
         };
+        // what only one path assigns is on the other what it was
+        let mut assigned = Vec::new();
+        for (name, seen) in &self.assigned {
+            let there = other.assigned.iter().find(|(n, _)| n == name);
+            let there = there.map_or_else(|| seen.open(), |(_, s)| s.clone());
+            assigned.push((name.clone(), seen.meet(&there)?));
+        }
+        let new = |(n, _): &&(String, Seen)| !self.assigned.iter().any(|(o, _)| o == n);
+        assigned.extend(
+            other
+                .assigned
+                .iter()
+                .filter(new)
+                .map(|(n, s)| (n.clone(), s.open())),
+        );
         Some(Ended {
             bound: locals(&self.bound, &other.bound)?,
-            assigned: locals(&self.assigned, &other.assigned)?,
+            assigned,
             value: self.value.meet(&other.value)?,
             leaves: self.leaves || other.leaves,
         })
@@ -112,31 +134,42 @@ impl Walk {
         }
     }
 
-    /// Walks statements. The results are the tensors among the locals of `live` that were assigned, then those that were
-    /// bound, then the value of the last statement if it `gives` one.
-    pub fn run(mut self, stmts: &[Stmt], live: &BTreeSet<String>, gives: bool) -> (Walked, Ended) {
+    /// Walks statements. The results are the locals `assigned`, then those of `live` that were bound to tensors, then the
+    /// value of the last statement if it `gives` one.
+    pub fn run(
+        mut self,
+        stmts: &[Stmt],
+        assigned: &[String],
+        live: &BTreeSet<String>,
+        gives: bool,
+    ) -> (Walked, Ended) {
         let first = self.scope.len();
         let value = self.statements(stmts);
         let value = self.load(value);
         let name = |(n, k): (&str, &Kind)| (n.to_string(), self.load(k.clone()));
         let bound: Vec<(String, Kind)> = self.scope.bound_since(first).into_iter().map(name).collect();
-        let assigned: Vec<(String, Kind)> = self.scope.assigned_before(first).into_iter().map(name).collect();
+        let changed: Vec<(String, Kind)> = self.scope.assigned_before(first).into_iter().map(name).collect();
+        let outer = assigned.iter().filter_map(|n| self.scope.before(first, n));
+        let outer: Vec<Kind> = outer.map(|k| self.load(k.clone())).collect();
+        if self.cells.iter().any(Cell::is_unknown) {
+            self.silent(&stmts.first().to_token_stream());
+        }
         let graph = &self.builder.module.graph;
         let ended = Ended {
             bound: bound
                 .iter()
                 .map(|(n, k)| (n.clone(), Seen::of(k, graph)))
                 .collect(),
-            assigned: assigned
+            assigned: changed
                 .iter()
                 .map(|(n, k)| (n.clone(), Seen::of(k, graph)))
                 .collect(),
             value: Seen::of(&value, graph),
             leaves: self.leaves(),
         };
-        let locals = assigned.into_iter().chain(bound);
-        let kept = locals.filter(|(n, _)| live.contains(n)).map(|(_, k)| k);
-        let results = kept.chain(gives.then_some(value)).filter_map(|k| match k {
+        let kept = bound.into_iter().filter(|(n, _)| live.contains(n));
+        let results = outer.into_iter().chain(kept.map(|(_, k)| k));
+        let results = results.chain(gives.then_some(value)).filter_map(|k| match k {
             Kind::Tensor(v) => Some(v),
             _ => None,
         });
