@@ -31,7 +31,7 @@ fn a_print_in_the_middle() {
     }
     let e = explain!(f);
     breaks_are(&e, &[(AT, "println")]);
-    assert_eq!(e.calls.dispatched, 3, "{e}");
+    assert_eq!(e.calls.dispatched, 6, "two segments: {e}");
     assert!(e.fallbacks.is_empty(), "{e}");
 }
 

@@ -2,10 +2,11 @@
 
 use super::trial::Fault;
 use crate::diagnostic::{Diagnostic, code};
+use crate::walk::READS_DATA;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::Stmt;
 use syn::spanned::Spanned;
+use syn::{Expr, ExprMacro, Stmt, StmtMacro};
 use tensorplay_graph::Code;
 
 /// A place where capture stopped.
@@ -98,7 +99,18 @@ impl Break {
     pub(super) fn of_fault(fault: &Fault, s: &Stmt) -> Option<Break> {
         let whole = || -> TokenStream { s.to_token_stream().into_iter().take(1).collect() };
         Some(match fault {
-            Fault::Reported(d) => Break::of(d.first()?),
+            Fault::Reported(d) => {
+                let mut b = Break::of(d.first()?);
+                // what a macro is given is no more than tokens
+                if let Stmt::Macro(StmtMacro { mac, .. }) | Stmt::Expr(Expr::Macro(ExprMacro { mac, .. }), _) =
+                    s
+                    && let Some(read) = read_of_data(mac.tokens.clone())
+                {
+                    b.reason
+                        .push_str(&format!(", which reads tensor data by `{read}`"));
+                }
+                b
+            }
             Fault::Leaves => return None,
             Fault::Mixed => Break::new(whole(), "branches with different sorts of values".into()),
             Fault::Opaque(name) => {
@@ -127,4 +139,26 @@ fn word(tokens: TokenStream, name: &str) -> Option<TokenStream> {
         TokenTree::Group(g) => word(g.stream(), name),
         _ => None,
     })
+}
+
+/// The first method among tokens that reads tensor data.
+fn read_of_data(tokens: TokenStream) -> Option<String> {
+    use proc_macro2::TokenTree;
+    let mut method = false;
+    for t in tokens {
+        match t {
+            TokenTree::Ident(i) if method && READS_DATA.contains(&i.to_string().as_str()) => {
+                return Some(i.to_string());
+            }
+            TokenTree::Group(g) => {
+                if let Some(read) = read_of_data(g.stream()) {
+                    return Some(read);
+                }
+                method = false;
+            }
+            TokenTree::Punct(p) => method = p.as_char() == '.',
+            _ => method = false,
+        }
+    }
+    None
 }

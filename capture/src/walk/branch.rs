@@ -376,6 +376,9 @@ fn has_let(e: &Syntax) -> bool {
     }
 }
 
+/// The methods that read tensor data.
+pub(crate) const READS_DATA: &[&str] = &["item", "to_vec", "to_ndarray", "allclose"];
+
 /// The first read of tensor data in an expression.
 pub(super) fn reads_data(e: &Syntax) -> Option<String> {
     struct Find(Option<String>);
@@ -383,7 +386,7 @@ pub(super) fn reads_data(e: &Syntax) -> Option<String> {
         fn visit_expr_method_call(&mut self, m: &'ast syn::ExprMethodCall) {
             visit::visit_expr_method_call(self, m);
             let name = m.method.to_string();
-            if self.0.is_none() && matches!(name.as_str(), "item" | "to_vec" | "to_ndarray" | "allclose") {
+            if self.0.is_none() && READS_DATA.contains(&name.as_str()) {
                 self.0 = Some(name);
             }
         }

@@ -22,6 +22,7 @@ mod results;
 mod segment;
 mod statement;
 
+pub(crate) use branch::READS_DATA;
 pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
