@@ -3,6 +3,7 @@
 //! Every test has functions of its own, because counts belong to a function.
 #![deny(warnings)]
 
+mod forms;
 mod odd;
 
 use std::cell::Cell;

@@ -27,7 +27,8 @@ pub fn used(modules: &[GraphModule]) -> Used {
         nodes.for_each(|a| a.values(&mut read));
         m.graph.outputs.iter().for_each(|v| read(*v));
         m.graph.guards.iter().for_each(|g| g.values(&mut read));
-        m.updates.iter().for_each(|i| used.tensors[*i as usize] = true);
+        let changed = m.updates.iter().chain(&m.writes);
+        changed.for_each(|i| used.tensors[*i as usize] = true);
         all_scalars(m, &mut used.scalars);
     }
     used
