@@ -31,15 +31,17 @@ fn a_guard(x: &Tensor, mode: Mode) -> Tensor {
 
 #[compile(fullgraph)]
 fn as_a_number(x: &Tensor, mode: Mode, letter: char) -> Tensor {
-    if mode == other(mode) {
+    if mode == mode.other() {
         x * (letter as i32)
     } else {
         x.relu()
     }
 }
 
-fn other(mode: Mode) -> Mode {
-    mode
+impl Mode {
+    fn other(self) -> Mode {
+        self
+    }
 }
 
 fn main() {}
