@@ -1,4 +1,5 @@
-//! What `#[compile]` makes of the quickstart's function, as text: a change of emitted code shows in review.
+//! What `#[compile]` makes of two functions, as text: a change of emitted code shows in review. One is captured whole, the
+//! other has graph breaks.
 //!
 //! `TENSORPLAY_BLESS=1 cargo test --test expansion` accepts the present text. rustc itself expands the example, against
 //! the libraries that this test was linked with, so nothing is built.
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const SOURCE: &str = "examples/quickstart.rs";
+const BROKEN: &str = "tests/expansion/source.rs";
 
 /// The facade's libraries beside this test, newest first: older ones are leftovers of other builds.
 fn libraries() -> (PathBuf, Vec<PathBuf>) {
@@ -30,8 +32,8 @@ fn libraries() -> (PathBuf, Vec<PathBuf>) {
     (deps, found.into_iter().rev().map(|f| f.1).collect())
 }
 
-/// `rustc -Zunpretty=expanded` of the example.
-fn expand() -> String {
+/// `rustc -Zunpretty=expanded` of a file.
+fn expand(source: &str) -> String {
     let (deps, libraries) = libraries();
     let rustc = Path::new(env!("CARGO")).with_file_name("rustc");
     let rustc = if rustc.is_file() {
@@ -52,7 +54,7 @@ fn expand() -> String {
                 "--edition=2024",
                 "--crate-name=quickstart",
                 "--crate-type=bin",
-                SOURCE,
+                source,
             ])
             .arg("-L")
             .arg(format!("dependency={}", deps.display()))
@@ -68,14 +70,16 @@ fn expand() -> String {
     panic!("{problem}")
 }
 
-/// The compiled function and what stands beside it, without the bytes of its blob. rustc's printer strews comments of the
-/// source between the items; they are left out.
+/// `classify` and what stands beside it.
 fn of_the_function(expanded: &str) -> String {
-    let start = expanded.find("fn classify(").expect("the function");
-    let end = expanded[start..]
-        .find("\nstruct Digits")
-        .expect("the item after it")
-        + start;
+    part(expanded, "fn classify(", "\nstruct Digits")
+}
+
+/// A compiled function and what stands beside it, without the bytes of its blob. rustc's printer strews comments of the
+/// source between the items; they are left out.
+fn part(expanded: &str, first: &str, behind: &str) -> String {
+    let start = expanded.find(first).expect("the function");
+    let end = expanded[start..].find(behind).expect("the item after it") + start;
     let mut out = String::new();
     let mut rest = &expanded[start..end];
     while let Some(at) = rest.find("b\"") {
@@ -108,13 +112,23 @@ fn of_the_function(expanded: &str) -> String {
 
 fn expanded() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(expand)
+    TEXT.get_or_init(|| expand(SOURCE))
 }
 
 #[test]
 fn the_quickstart_expands_to_the_golden_text() {
-    let got = of_the_function(expanded());
-    let path = Path::new(ROOT).join("tests/expansion/quickstart.rs");
+    golden("quickstart", of_the_function(expanded()));
+}
+
+#[test]
+fn a_function_with_breaks_expands_to_the_golden_text() {
+    let text = part(&expand(BROKEN), "fn early_exit(", "\nfn main()");
+    golden("early_exit", text);
+}
+
+/// Compares a text with the one on file.
+fn golden(name: &str, got: String) {
+    let path = Path::new(ROOT).join(format!("tests/expansion/{name}.rs"));
     if std::env::var_os("TENSORPLAY_BLESS").is_some() {
         std::fs::write(&path, &got).expect("the golden text is written");
         return;
@@ -143,7 +157,10 @@ fn the_quickstart_expands_to_the_golden_text() {
 
 #[test]
 fn the_expansion_is_deterministic() {
-    assert!(expanded() == expand(), "two expansions of the same source differ");
+    assert!(
+        expanded() == expand(SOURCE),
+        "two expansions of the same source differ"
+    );
 }
 
 /// The lines of `classify` in the source.

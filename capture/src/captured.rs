@@ -11,6 +11,7 @@ use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
 use crate::region::RegionOptions;
 use crate::returns::{ReturnTree, Returns};
+use crate::segment::{self, Entry, Scene, Segmented, is_break};
 use crate::spec::{self, Spec};
 use crate::walk::Walk;
 use proc_macro2::TokenStream;
@@ -65,6 +66,8 @@ pub struct Failure {
     pub item: TokenStream,
     /// What is wrong: the attribute and the signature first, then the body in the order of evaluation.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the function is without `fullgraph`, if what is wrong are graph breaks.
+    pub segmented: Option<Box<Segmented>>,
 }
 
 /// The attribute under which a function is captured.
@@ -151,7 +154,7 @@ fn calls(model: Option<&Model>, f: &ItemFn, attribute: Under, attr: &TokenStream
     };
     // a bad attribute is reported by capture
     let captured = errors.take().is_empty() && !options.disable;
-    captured.then(|| called(model, f, options.fullgraph, &options.inline))
+    captured.then(|| called(model, f, options.is_whole(), &options.inline))
 }
 
 /// The paths that the methods of a struct need from elsewhere.
@@ -171,6 +174,16 @@ pub fn needs_of_type(env: &Env, name: &str) -> Vec<syn::Path> {
         }
     }
     paths
+}
+
+/// Whether arguments of `#[compile(..)]` say that a function has no graph breaks.
+pub fn is_whole(attr: &TokenStream) -> bool {
+    Options::parse(attr.clone(), &Diagnostics::default()).is_whole()
+}
+
+/// Where arguments of `#[compile(..)]` say that the facade crate is.
+pub fn crate_of(attr: &TokenStream) -> Option<syn::Path> {
+    Options::parse(attr.clone(), &Diagnostics::default()).krate
 }
 
 fn captured(
@@ -201,7 +214,7 @@ fn captured(
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     options.check(&function.sig, &errors);
     let result = if options.disable {
-        None
+        Err(None)
     } else {
         name_wildcards(&mut function.sig);
         let extent = match (whole, region.is_some() || env.complete) {
@@ -213,7 +226,7 @@ fn captured(
     };
     let mut diagnostics = errors.take();
     match result {
-        Some(c) if diagnostics.is_empty() => {
+        Ok(c) if diagnostics.is_empty() => {
             let Parts {
                 paths,
                 params,
@@ -244,7 +257,7 @@ fn captured(
                 spans,
             })
         }
-        _ => {
+        result => {
             if diagnostics.is_empty() && !options.disable {
                 let at = &function.sig.ident;
                 let message = "this function could not be captured";
@@ -256,6 +269,7 @@ fn captured(
             Err(Failure {
                 item: function.into_token_stream(),
                 diagnostics,
+                segmented: result.err().flatten(),
             })
         }
     }
@@ -328,7 +342,11 @@ pub(crate) fn of_module(env: &Rc<Env>, f: &ModelFn, receiver: Option<&str>) -> O
     name_wildcards(&mut item.sig);
     let inner = Rc::new(env.within(receiver));
     let region = f.attribute(Under::Region.name()).is_some();
-    let parts = capture(&inner, &item, &Options::default(), specs, &errors, Extent::Record);
+    let options = Options {
+        fullgraph: true,
+        ..Options::default()
+    };
+    let parts = capture(&inner, &item, &options, specs, &errors, Extent::Record).ok();
     let parts = parts.filter(|_| errors.take().is_empty())?;
     Some(FnExport {
         name: f.sig.ident.to_string(),
@@ -396,7 +414,11 @@ pub(crate) fn not_a_function(attribute: &str, item: TokenStream) -> Failure {
             }),
         );
     }
-    Failure { item, diagnostics }
+    Failure {
+        item,
+        diagnostics,
+        segmented: None,
+    }
 }
 
 fn is_attribute(tree: &proc_macro2::TokenTree) -> bool {
@@ -555,7 +577,7 @@ fn capture(
     own_specs: Vec<Option<Spec>>,
     errors: &Rc<Diagnostics>,
     extent: Extent,
-) -> Option<Parts> {
+) -> Result<Parts, Option<Box<Segmented>>> {
     check_kind(f, errors);
     let sig = &f.sig;
     // a type that names a type parameter is reported at the parameter
@@ -670,15 +692,18 @@ fn capture(
         params.collect()
     };
     if extent == Extent::Signature {
-        return Some(Parts {
-            paths: Vec::new(),
-            params: params(bound),
-            reads: Vec::new(),
-            callees: Vec::new(),
-            returns: returns?,
-            codes: Vec::new(),
-            spans: Vec::new(),
-        });
+        return match returns {
+            Some(returns) => Ok(Parts {
+                paths: Vec::new(),
+                params: params(bound),
+                reads: Vec::new(),
+                callees: Vec::new(),
+                returns,
+                codes: Vec::new(),
+                spans: Vec::new(),
+            }),
+            None => Err(None),
+        };
     }
     let (head, ident) = (sig.fn_token, &sig.ident);
     let traced = trace(
@@ -694,7 +719,9 @@ fn capture(
                 match b {
                     Bound::Receiver => walk.bind_self(),
                     Bound::Unknown(pat) => walk.unknown_pattern(pat),
-                    Bound::Param(param, written, specs) => walk.bind_param(param, written, specs),
+                    Bound::Param(param, written, specs) => {
+                        walk.bind_param(param, &written.to_token_stream(), specs);
+                    }
                     Bound::Generic(param) => walk.bind_generic(param),
                 }
             }
@@ -704,16 +731,59 @@ fn capture(
             walk.bind_reads();
             walk.function(&f.block, returns.as_ref(), &return_specs)
         },
-    )?;
-    Some(Parts {
+    );
+    let (Some(traced), Some(returns)) = (traced, &returns) else {
+        let scene = Scene {
+            function: f,
+            env,
+            name,
+            returns,
+            return_specs,
+            fallible: Returns::fallible(&sig.output),
+            method: is_method(f) || env.receiver.is_some(),
+            options,
+        };
+        return Err(segmented(&scene, &bound, errors));
+    };
+    Ok(Parts {
         paths: traced.modules,
         params: params(bound),
         reads: traced.reads.written(),
         callees: traced.reads.callees,
-        returns: returns?,
+        returns: returns.clone(),
         codes: traced.codes,
         spans: traced.spans,
     })
+}
+
+/// A function with graph breaks as segments. The errors that remain are those that are no breaks.
+fn segmented(scene: &Scene<'_>, bound: &[Bound<'_>], errors: &Diagnostics) -> Option<Box<Segmented>> {
+    if scene.options.is_whole() || errors.is_empty() {
+        return None;
+    }
+    let reported = errors.take();
+    if !reported.iter().all(is_break) {
+        reported
+            .into_iter()
+            .filter(|d| !is_break(d))
+            .for_each(|d| errors.push(d));
+        return None;
+    }
+    let entries: Vec<Entry<'_>> = bound
+        .iter()
+        .map(|b| match b {
+            Bound::Receiver => Entry::Receiver,
+            Bound::Unknown(pat) => Entry::Unknown(pat),
+            Bound::Param(p, written, specs) => Entry::Param(p, written.to_token_stream(), specs),
+            Bound::Generic(p) => Entry::Param(p, p.name.to_token_stream(), &[]),
+        })
+        .collect();
+    let parts = segment::segment(scene, &entries, &reported, errors);
+    if !errors.is_empty() {
+        return None;
+    }
+    reported.into_iter().for_each(|d| errors.push(d));
+    parts
 }
 
 fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {

@@ -87,6 +87,8 @@ pub mod code {
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path
         FUNCTION_PATH = 71;
+        /// a graph break of a function with `warn_breaks`
+        GRAPH_BREAK = 72;
         /// a function or type that another version of tensorplay captured
         ANOTHER_VERSION = 75;
         /// a marker on a function that it cannot mark

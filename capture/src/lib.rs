@@ -25,13 +25,15 @@ mod reads;
 mod region;
 mod returns;
 mod scope;
+mod segment;
 mod spec;
 mod walk;
 
 pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
 pub use block::methods;
 pub use captured::{
-    Captured, Failure, Under, compile, compile_in, export_type, needs, needs_of_type, sketch,
+    Captured, Failure, Under, compile, compile_in, crate_of, export_type, is_whole, needs, needs_of_type,
+    sketch,
 };
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;
@@ -42,5 +44,6 @@ pub use model::{Model, ModelFn, Ty, key, self_name};
 pub use parameter::{Leaf, LeafKind, Param, ParamTree};
 pub use reads::{CalleeRef, Read};
 pub use returns::ReturnTree;
+pub use segment::{Bound, Break, Gives, Input, Segment, Segmented};
 pub use spec::{DimSpec, Spec};
 pub use tensorplay_graph::HostType;

@@ -103,6 +103,11 @@ impl Reads {
         self.list.iter().filter(|r| r.read.is_tensor() == tensors).count()
     }
 
+    /// Whether some are read where the parameters are in reach, and nowhere else.
+    pub fn of_a_call(&self) -> bool {
+        self.list.iter().any(|r| r.read.of_a_call())
+    }
+
     /// The position of an equal read among those of its sort.
     pub fn position(&self, read: &Read) -> Option<usize> {
         let of_sort = self

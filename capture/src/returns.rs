@@ -66,6 +66,14 @@ pub struct Returns {
 }
 
 impl Returns {
+    /// Whether a return type is a `Result`, of whatever.
+    pub fn fallible(output: &ReturnType) -> bool {
+        match output {
+            ReturnType::Type(_, ty) => last_segment(ty).is_some_and(|(s, _)| s.ident == "Result"),
+            ReturnType::Default => false,
+        }
+    }
+
     /// Reads a return type.
     pub fn parse(output: &ReturnType) -> Result<Returns, Diagnostic> {
         let ReturnType::Type(_, ty) = output else {

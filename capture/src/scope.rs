@@ -8,6 +8,8 @@ pub struct Scope {
     locals: Vec<(String, Kind)>,
     blocks: Vec<usize>,
     closures: Vec<Closure>,
+    /// The positions of locals that were assigned.
+    assigned: Vec<usize>,
 }
 
 /// A closure whose body is being walked.
@@ -41,6 +43,32 @@ impl Scope {
         self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
     }
 
+    /// How many locals there are.
+    pub fn len(&self) -> usize {
+        self.locals.len()
+    }
+
+    /// The locals that were bound from position `first` on, the last of each name.
+    pub fn bound_since(&self, first: usize) -> Vec<(&str, &Kind)> {
+        let new = self.locals.get(first..).unwrap_or_default();
+        let last = |i: usize, name: &str| !new[i + 1..].iter().any(|(n, _)| n == name);
+        let names = new.iter().enumerate().filter(|(i, (n, _))| last(*i, n));
+        names.map(|(_, (n, k))| (n.as_str(), k)).collect()
+    }
+
+    /// The locals before position `first` that were assigned, in the order of their binding.
+    pub fn assigned_before(&self, first: usize) -> Vec<(&str, &Kind)> {
+        let old = self.locals.iter().enumerate().take(first);
+        let assigned = old.filter(|(i, _)| self.assigned.contains(i));
+        assigned.map(|(_, (n, k))| (n.as_str(), k)).collect()
+    }
+
+    /// What a local before position `first` is.
+    pub fn before(&self, first: usize, name: &str) -> Option<&Kind> {
+        let old = self.locals.get(..first).unwrap_or_default();
+        old.iter().rev().find(|(n, _)| n == name).map(|(_, k)| k)
+    }
+
     /// Enters the body of a closure.
     pub fn enter_closure(&mut self) {
         self.enter();
@@ -67,6 +95,7 @@ impl Scope {
         let Some(at) = self.locals.iter().rposition(|(n, _)| n == name) else {
             return false;
         };
+        self.assigned.push(at);
         let outside = self.closures.iter_mut().filter(|c| at < c.first);
         let outside = outside.map(|c| c.assigns = true).count() > 0;
         self.locals[at].1 = if outside { Kind::Unknown } else { kind };

@@ -2,11 +2,11 @@
 //! `cases/*.txt`. `UPDATE_GOLDEN=1` writes them.
 
 use proc_macro2::{LineColumn, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use std::fmt::Write;
 use std::path::Path;
 use syn::{Attribute, Item, Meta};
-use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, compile};
+use tensorplay_capture::{CODES, Captured, Diagnostic, Failure, Segmented, compile};
 
 /// The functions of a file with their attribute's tokens.
 fn functions(file: &str) -> Vec<(TokenStream, TokenStream)> {
@@ -83,6 +83,38 @@ fn graph(c: &Captured) -> String {
     s
 }
 
+/// A function with graph breaks: its body with the segments in their places.
+fn segments(mut s: Segmented) -> String {
+    let mut text = String::new();
+    for b in &s.breaks {
+        let _ = writeln!(text, "break on line {}: {}", b.line, b.reason);
+    }
+    s.place(|n, g| {
+        let inputs = g.inputs.iter().map(|i| {
+            let unused = if i.used { "" } else { " unused" };
+            format!("{}: {:?}{unused}", i.leaf.value, i.leaf.kind)
+        });
+        let reads = g.reads.iter().filter_map(|r| r.tokens().map(ToString::to_string));
+        let inputs: Vec<String> = inputs.chain(reads).collect();
+        let _ = writeln!(text, "segment {n} of ({})", inputs.join(", "));
+        for (module, spans) in g.paths.iter().zip(&g.spans) {
+            tensorplay_graph::verify(module).unwrap_or_else(|e| panic!("{module}: {e:?}"));
+            assert_eq!(spans.len(), module.locations.len());
+            text.push_str(&module.to_string());
+        }
+        let (statements, again, assigned) = (&g.statements, &g.again, &g.assigned);
+        let bound = g.bound.iter().map(|b| &b.ident);
+        let gives = format!("{:?}", g.gives);
+        quote! {
+            segment!(#n { #(#statements)* } assigns #(#assigned)* binds #(#bound)* gives #gives);
+            #(#again)*
+        }
+    });
+    let file = syn::parse2(s.item.to_token_stream()).unwrap_or_else(|e| panic!("{e}"));
+    text.push_str(&prettyplease::unparse(&file));
+    text
+}
+
 /// As rustc shows it: the line with the tokens underlined, then the message.
 fn report(d: &Diagnostic, source: &str) -> String {
     assert!(d.to_string().contains("\n  help: "), "says what to write: {d}");
@@ -125,7 +157,12 @@ fn one(attr: &TokenStream, item: &TokenStream, source: &str) -> String {
     match compile(attr.clone(), item.clone()) {
         Ok(c) => graph(&c),
         Err(Failure { diagnostics, .. }) if diagnostics.is_empty() => "left alone\n".into(),
-        Err(Failure { item, diagnostics }) => {
+        Err(Failure {
+            segmented: Some(s), ..
+        }) => segments(*s),
+        Err(Failure {
+            item, diagnostics, ..
+        }) => {
             assert!(
                 !item.to_string().contains("# [spec"),
                 "helper attributes are stripped: {item}"
@@ -199,6 +236,11 @@ fn errors_of_the_arguments() {
 }
 
 #[test]
+fn segments_of_functions_with_breaks() {
+    check("segments");
+}
+
+#[test]
 fn every_code_is_shown() {
     let cases = [
         "body_errors",
@@ -209,8 +251,8 @@ fn every_code_is_shown() {
     let all: String = cases.into_iter().map(check).collect();
     // the macros crate, or the tests of markers, show these
     let elsewhere = [
-        "TP0008", "TP0062", "TP0070", "TP0071", "TP0075", "TP0080", "TP0081", "TP0082", "TP0083", "TP0084",
-        "TP0099",
+        "TP0008", "TP0062", "TP0070", "TP0071", "TP0072", "TP0075", "TP0080", "TP0081", "TP0082", "TP0083",
+        "TP0084", "TP0099",
     ];
     for (code, what) in CODES {
         let code = code.to_string();
@@ -383,8 +425,54 @@ fn nothing_panics() {
         };
         let _ = compile(TokenStream::new(), tokens);
     };
-    for a in pieces {
+    // statements, between operations
+    let statement = |body: &str| {
+        let item = format!(
+            "fn f(&self, #[spec(f32[2, 3])] x: &Tensor, w: Tensor, mut k: usize) -> Result<Tensor> {{ let mut t = x.exp(); {body} t = t.relu(); Ok(t) }}"
+        );
+        if let Ok(tokens) = item.parse::<TokenStream>()
+            && let Err(Failure {
+                segmented: Some(mut s),
+                ..
+            }) = compile(TokenStream::new(), tokens)
+        {
+            s.place(|n, g| {
+                let statements = &g.statements;
+                quote!(segment!(#n { #(#statements)* });)
+            });
+        }
+    };
+    for (i, a) in pieces.into_iter().enumerate() {
         run(a);
+        for s in [
+            "let PIECE = 1;",
+            "PIECE;",
+            "let s = PIECE;",
+            "foo(PIECE, t.exp().item::<f32>());",
+        ] {
+            statement(&s.replace("PIECE", a));
+        }
+        for s in [
+            "if PIECE { BODY }",
+            "if PIECE { BODY } else if t.item::<bool>() { BODY } else { return Ok(t.exp()) }",
+            "let s = match PIECE { 0 => { BODY } y if y > 1 => y.exp(), _ => return Err(e) };",
+            "for i in PIECE { BODY }",
+            "'a: while PIECE { BODY continue 'a }",
+            "loop { BODY break PIECE; }",
+            "let Some(y) = PIECE else { BODY return PIECE };",
+            "mac!(t, PIECE); BODY",
+            "#[cfg(a)] let t = PIECE;",
+            "let f = |y| { BODY PIECE };",
+            "let y; y = PIECE; BODY",
+            "let (y, mut z) = PIECE; BODY",
+        ]
+        .into_iter()
+        .skip(i % 3)
+        .step_by(3)
+        {
+            let body = "t = t.tanh() + 1.0; println!(\"{t}\"); let q = t.dim(0); t = t.reshape((q, -1));";
+            statement(&s.replace("PIECE", a).replace("BODY", body));
+        }
         for b in pieces.iter().step_by(3) {
             for op in ["+", "/", "=="] {
                 run(&format!("{a} {op} {b}"));

@@ -3,19 +3,91 @@
 //! A type that is not what capture took it for is an error at the type, or at the field or const.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
-use tensorplay_capture::{Captured, HostType, Leaf, LeafKind, Read, ReturnTree};
+use quote::{format_ident, quote, quote_spanned};
+use tensorplay_capture::{HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
+use tensorplay_graph::GraphModule;
 
 /// The tensors and the numbers of a call, each in the order of the graph.
-pub fn arguments(c: &Captured, p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
-    let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
-    for leaf in c.params.iter().flat_map(|param| param.leaves()) {
-        match leaf.kind {
-            LeafKind::Tensor => tensors.push(argument(&leaf, p)),
-            LeafKind::Host(_) | LeafKind::Present => scalars.push(argument(&leaf, p)),
+#[derive(Default)]
+pub struct Arguments {
+    tensors: Vec<TokenStream>,
+    scalars: Vec<TokenStream>,
+}
+
+impl Arguments {
+    /// Those of parameters.
+    pub fn of(params: &[Param], p: &TokenStream) -> Arguments {
+        let mut all = Arguments::default();
+        for leaf in params.iter().flat_map(Param::leaves) {
+            all.push(leaf.kind, argument(&leaf, p));
+        }
+        all
+    }
+
+    /// Those of the locals that a segment reads.
+    pub fn of_locals(inputs: &[Input], p: &TokenStream) -> Arguments {
+        let mut all = Arguments::default();
+        for Input {
+            leaf, written, used, ..
+        } in inputs
+        {
+            let at = leaf.at.resolved_at(Span::mixed_site());
+            let value = match leaf.kind {
+                LeafKind::Tensor if !used => quote!(#p::absent()),
+                kind if !used => absent(kind, at, p),
+                // only its uses told
+                LeafKind::Tensor if !written => {
+                    let (p, value) = (spanned(p, at), located(&leaf.value, leaf.at));
+                    quote_spanned!(at=> #p::local(#value))
+                }
+                _ => argument(leaf, p),
+            };
+            all.push(leaf.kind, value);
+        }
+        all
+    }
+
+    fn push(&mut self, kind: LeafKind, value: TokenStream) {
+        match kind {
+            LeafKind::Tensor => self.tensors.push(value),
+            LeafKind::Host(_) | LeafKind::Present => self.scalars.push(value),
         }
     }
-    for read in c.reads.iter().filter(|_| !c.reads_consts()) {
+
+    /// With consts and fields behind them.
+    pub fn with(mut self, reads: &[Read], p: &TokenStream) -> Arguments {
+        let (tensors, scalars) = read(reads, p);
+        self.tensors.extend(tensors);
+        self.scalars.extend(scalars);
+        self
+    }
+
+    /// A call of a method of `reach` with them, and with the parts of aggregates behind.
+    pub fn call(
+        &self,
+        reach: &TokenStream,
+        method: &str,
+        aggregates: &[TokenStream],
+        p: &TokenStream,
+    ) -> TokenStream {
+        let (tensors, scalars) = (&self.tensors, &self.scalars);
+        let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
+        let method = format_ident!("{}", method);
+        let a = Ident::new("__tp_arguments", Span::mixed_site());
+        match aggregates.is_empty() {
+            // what borrows the parameters is gone before the plain body may move them
+            false => quote! {{
+                let #a = #p::Arguments::new(#tensors, #scalars)#(.with(#aggregates))*;
+                #reach.#method(#a.tensors(), #a.hosts())
+            }},
+            true => quote!(#reach.#method(#tensors, #scalars)),
+        }
+    }
+}
+
+fn read(reads: &[Read], p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
+    for read in reads {
         let Some(place) = read.tokens() else { continue };
         let first = place.clone().into_iter().next();
         let at = first.map_or_else(Span::mixed_site, |t| t.span());
@@ -39,18 +111,13 @@ fn argument(leaf: &Leaf, p: &TokenStream) -> TokenStream {
             quote_spanned!(at=> #p::witness(#value)),
             quote_spanned!(at=> #p::absent()),
         ),
-        LeafKind::Host(ty) => (
+        LeafKind::Host(_) => (
             quote_spanned!(at=> #p::HostArg::from(#value)),
-            match ty {
-                HostType::Bool => quote_spanned!(at=> #p::HostArg::from(false)),
-                HostType::DType => quote_spanned!(at=> #p::HostArg::from(#p::DType::F32)),
-                ty if ty.is_int() => quote_spanned!(at=> #p::HostArg::from(0i64)),
-                _ => quote_spanned!(at=> #p::HostArg::from(0f64)),
-            },
+            absent(leaf.kind, at, p),
         ),
         LeafKind::Present => (
             quote_spanned!(at=> #p::HostArg::from(::core::option::Option::is_some(#value))),
-            quote_spanned!(at=> #p::HostArg::from(false)),
+            absent(leaf.kind, at, p),
         ),
     };
     leaf.options.iter().rev().fold(present, |inner, (option, held)| {
@@ -62,6 +129,16 @@ fn argument(leaf: &Leaf, p: &TokenStream) -> TokenStream {
             }
         }
     })
+}
+
+/// A number in the place of one that is not there.
+fn absent(kind: LeafKind, at: Span, p: &TokenStream) -> TokenStream {
+    match kind {
+        LeafKind::Host(HostType::DType) => quote_spanned!(at=> #p::HostArg::from(#p::DType::F32)),
+        LeafKind::Host(ty) if ty.is_int() => quote_spanned!(at=> #p::HostArg::from(0i64)),
+        LeafKind::Host(ty) if ty != HostType::Bool => quote_spanned!(at=> #p::HostArg::from(0f64)),
+        _ => quote_spanned!(at=> #p::HostArg::from(false)),
+    }
 }
 
 /// The user's names, shown at another place.
@@ -109,11 +186,10 @@ pub fn returned(tree: &ReturnTree, o: &Ident) -> TokenStream {
 }
 
 /// Assigns what the call gives `&mut` parameters.
-pub fn writes(c: &Captured, o: &Ident) -> TokenStream {
-    let leaves = c.params.iter().flat_map(|param| param.leaves());
+pub fn writes(leaves: impl Iterator<Item = Leaf>, paths: &[GraphModule], o: &Ident) -> TokenStream {
     let tensors = leaves.filter(|l| l.kind == LeafKind::Tensor).zip(0u32..);
     // before what a function needs was looked up, any of them may be
-    let written = |i: &u32| c.paths.is_empty() || c.paths.iter().any(|path| path.writes.contains(i));
+    let written = |i: &u32| paths.is_empty() || paths.iter().any(|path| path.writes.contains(i));
     let new = Ident::new("__tp_new", Span::mixed_site());
     let write = |(leaf, i): (Leaf, u32)| {
         let place = leaf.place.filter(|_| written(&i))?;

@@ -13,7 +13,11 @@ pub fn block(attr: TokenStream, mut block: ItemImpl) -> TokenStream {
         Ok(chosen) => chosen,
         Err(diagnostics) => {
             let item = block.into_token_stream();
-            return expand::failure(Failure { item, diagnostics });
+            return expand::failure(Failure {
+                item,
+                diagnostics,
+                segmented: None,
+            });
         }
     };
     let name = tensorplay_capture::self_name(&block.self_ty);

@@ -5,7 +5,7 @@
 //! Method: continuation passing. `path!{ @export [::tensorplay::__step] { state } }` is answered by
 //! `::tensorplay::__step!{ b".." { state } }`, which asks the next path, and at the end expands to what was wanted.
 //! The chain stands inside the function, so the item is there whatever comes of it; a path without such a macro is one
-//! error at that path.
+//! error at that path. Without `fullgraph` it stands in place of the function, whose body is not known before.
 //!
 //! Invariants: the state is tokens of this crate alone; nothing is kept between two expansions.
 
@@ -28,6 +28,8 @@ pub enum Goal {
     Twin,
     /// The macro of a struct's name, which tells models elsewhere its parts and methods.
     Type,
+    /// The function itself, for its body is another one where it has graph breaks.
+    Item,
 }
 
 /// A look-up on its way.
@@ -64,6 +66,7 @@ impl Chain {
             Goal::Function => quote!(function),
             Goal::Twin => quote!(twin),
             Goal::Type => quote!(ty),
+            Goal::Item => quote!(item),
         };
         let under = match self.under {
             Under::Compile => quote!(compile),
@@ -94,6 +97,7 @@ impl Chain {
         let env = Rc::new(Env::looked_up(model, self.receiver.clone(), externs));
         match self.goal {
             Goal::Function => expand::record(&env, self.under, self.attr, self.item),
+            Goal::Item => expand::compile_in(&env, self.under, self.attr, self.item),
             Goal::Twin => self.twin(&env),
             Goal::Type => match syn::parse2::<ItemStruct>(self.item) {
                 Ok(s) => model::type_twin(&env, &s),
@@ -179,6 +183,7 @@ impl Parse for Answer {
                 goal: match goal.to_string().as_str() {
                     "twin" => Goal::Twin,
                     "ty" => Goal::Type,
+                    "item" => Goal::Item,
                     _ => Goal::Function,
                 },
                 under: if under == "region" {

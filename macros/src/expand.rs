@@ -4,14 +4,15 @@
 //! so rustc checks the user's own tokens, and the statements are the eager path. Locals have
 //! `Span::mixed_site`, items begin with `__tp_`, paths are absolute.
 
+use crate::arguments::{self, Arguments};
 use crate::chain::{self, Chain, Goal};
-use crate::{arguments, twin};
+use crate::{segment, twin};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, ItemImpl, Path, Stmt};
 use tensorplay_capture::{
-    Captured, Diagnostic, Env, Exported, Failure, Param, Read, ReturnTree, Under, code, line,
+    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Param, Read, ReturnTree, Under, code, line,
 };
 use tensorplay_stax::{CompileOptions, Compiled};
 
@@ -39,8 +40,27 @@ pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStr
     if pending.is_empty() {
         return match tensorplay_capture::compile_in(env, under, attr, item) {
             Ok(captured) => expand(captured),
+            Err(Failure {
+                segmented: Some(s), ..
+            }) => segment::expand(*s),
             Err(f) => failure(f),
         };
+    }
+    let broken = under == Under::Compile && !tensorplay_capture::is_whole(&attr);
+    if broken {
+        let krate = tensorplay_capture::crate_of(&attr);
+        return Chain {
+            goal: Goal::Item,
+            under,
+            attr,
+            item,
+            receiver: env.receiver.clone(),
+            items: env.items.clone(),
+            krate,
+            pending,
+            done: Vec::new(),
+        }
+        .go();
     }
     let c = match tensorplay_capture::sketch(env, under, attr.clone(), item.clone()) {
         Ok(c) => c,
@@ -67,7 +87,7 @@ pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStr
 }
 
 /// Where the macro of a free function's name comes from.
-enum Twin {
+pub enum Twin {
     /// It is made here, with these arms.
     Own(TokenStream),
     /// These tokens make it.
@@ -86,15 +106,16 @@ pub fn record(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream)
         Err(f) => return f.diagnostics.iter().map(|d| d.to_compile_error()).collect(),
     };
     let p = private(c.options.krate.as_ref());
-    match tensorplay_stax::compile(&c.paths, &options(&c)) {
+    match tensorplay_stax::compile(&c.paths, &options(&c.options)) {
         Ok(compiled) => function(&c, &compiled, &p),
         Err(e) => not_compiled(&c.item, &e),
     }
 }
 
-fn options(c: &Captured) -> CompileOptions {
+/// What stax is told.
+pub fn options(o: &tensorplay_capture::Options) -> CompileOptions {
     let mut options = CompileOptions::default();
-    if let Some(dtypes) = &c.options.dtypes {
+    if let Some(dtypes) = &o.dtypes {
         options.dtypes.clone_from(dtypes);
     }
     options
@@ -105,13 +126,14 @@ pub fn failure(f: Failure) -> TokenStream {
     let Failure {
         mut item,
         diagnostics,
+        ..
     } = f;
     item.extend(diagnostics.iter().map(|d| d.to_compile_error()));
     item
 }
 
 fn expand(c: Captured) -> TokenStream {
-    let compiled = match tensorplay_stax::compile(&c.paths, &options(&c)) {
+    let compiled = match tensorplay_stax::compile(&c.paths, &options(&c.options)) {
         Ok(compiled) => compiled,
         Err(e) => return internal(&c.item, &e),
     };
@@ -127,11 +149,51 @@ fn expand(c: Captured) -> TokenStream {
 /// The item with its record and dispatch in front of its statements, and what reaches it beside.
 fn put(c: Captured, function: TokenStream, twin: Twin) -> TokenStream {
     let p = private(c.options.krate.as_ref());
-    let name = &c.item.sig.ident;
-    let (reach, before, beside) = if c.method {
-        let (vis, meta) = (&c.item.vis, format_ident!("__tp_meta_{}", name));
+    let (method, opaque) = (c.method, is_opaque(&c));
+    let reached = reached(&c.item, method, opaque, function, twin, &p);
+    let dispatch = dispatch(&c, &reached.reach, &p);
+    reached.item(c.item, dispatch)
+}
+
+/// How a function's record is reached.
+pub struct Reached {
+    /// From its body.
+    pub reach: TokenStream,
+    /// What stands before its statements.
+    pub before: TokenStream,
+    /// What stands beside it.
+    beside: TokenStream,
+}
+
+impl Reached {
+    /// The function, with what its body does first.
+    pub fn item(self, mut item: ItemFn, first: TokenStream) -> TokenStream {
+        let mut stmts = Vec::with_capacity(item.block.stmts.len() + 2);
+        if !self.before.is_empty() {
+            stmts.push(Stmt::Item(syn::Item::Verbatim(self.before)));
+        }
+        stmts.push(Stmt::Expr(Expr::Verbatim(first), None));
+        stmts.append(&mut item.block.stmts);
+        item.block.stmts = stmts;
+        let beside = self.beside;
+        quote!(#item #beside)
+    }
+}
+
+/// Puts the record where the body and `explain!` find it.
+pub fn reached(
+    item: &ItemFn,
+    method: bool,
+    opaque: bool,
+    function: TokenStream,
+    twin: Twin,
+    p: &TokenStream,
+) -> Reached {
+    let name = &item.sig.ident;
+    let (reach, before, beside) = if method {
+        let (vis, meta) = (&item.vis, format_ident!("__tp_meta_{}", name));
         // of an `impl` or a module under one attribute, they are not taken out yet
-        let cfg = c.item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+        let cfg = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
         // a trait has no such function: rustc says so at the user's name
         let at = Span::call_site().located_at(name.span());
         let beside = quote_spanned! {at=>
@@ -144,34 +206,29 @@ fn put(c: Captured, function: TokenStream, twin: Twin) -> TokenStream {
             }
         };
         (quote!(Self::#meta()), TokenStream::new(), beside)
-    } else if is_opaque(&c) {
+    } else if opaque {
         let export = match twin {
             Twin::Own(export) => export,
             Twin::Asked(_) => TokenStream::new(),
         };
-        let (reach, beside) = twin::of_type(&c.item, &function, &p, &export);
+        let (reach, beside) = twin::of_type(item, &function, p, &export);
         (reach, TokenStream::new(), beside)
     } else {
         let twin = match twin {
-            Twin::Own(export) => twin::twin(&c.item, &p, &export),
+            Twin::Own(export) => twin::twin(item, p, &export),
             Twin::Asked(twin) => twin,
         };
         (quote!(__TP_FUNCTION), function, twin)
     };
-    let dispatch = dispatch(&c, &reach, &p);
-    let mut item = c.item;
-    let mut stmts = Vec::with_capacity(item.block.stmts.len() + 2);
-    if !before.is_empty() {
-        stmts.push(Stmt::Item(syn::Item::Verbatim(before)));
+    Reached {
+        reach,
+        before,
+        beside,
     }
-    stmts.push(Stmt::Expr(Expr::Verbatim(dispatch), None));
-    stmts.append(&mut item.block.stmts);
-    item.block.stmts = stmts;
-    quote!(#item #beside)
 }
 
 /// Capture has checked the graph, so a failure from here on is ours.
-fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
+pub fn internal(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
     let error = not_compiled(item, e);
     quote!(#item #error)
 }
@@ -188,18 +245,8 @@ fn not_compiled(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
 
 /// The static that holds everything about the function.
 fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
-    let name = &c.item.sig.ident;
-    let path = format!("::{name}");
-    let line = Literal::u32_unsuffixed(line(name.span()));
-    let mut more = TokenStream::new();
-    if !c.callees.is_empty() {
-        let reach = c.callees.iter().map(|f| &f.reach);
-        more.extend(quote!(.calling(&[#(|| #reach),*])));
-    }
-    if c.reads_consts() && !c.reads.is_empty() {
-        let consts = c.reads.iter().filter_map(Read::tokens);
-        more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
-    }
+    let consts = if c.reads_consts() { &c.reads[..] } else { &[] };
+    let mut more = about(&c.codes, &c.callees, consts, p);
     if c.options.dynamic == Some(true) {
         more.extend(quote!(.dynamic()));
     }
@@ -207,21 +254,37 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
         let n = Literal::usize_unsuffixed(n);
         more.extend(quote!(.region(#n)));
     }
+    let value = value(&c.item, compiled, &more, p);
+    quote!(static __TP_FUNCTION: #p::Function = #value;)
+}
+
+/// A record of graphs, with what else is to be said about it.
+pub fn value(item: &ItemFn, compiled: &Compiled, more: &TokenStream, p: &TokenStream) -> TokenStream {
+    let place = place(item);
     let blob = Literal::byte_string(&compiled.blob);
     let (items, table) = strips(compiled, p);
-    let codes = codes(&c.codes);
-    quote! {
-        static __TP_FUNCTION: #p::Function = {
-            #items
-            #p::Function::new(
-                ::core::concat!(::core::module_path!(), #path),
-                ::core::file!(),
-                #line,
-                #blob,
-                #table,
-            )#codes #more
-        };
+    quote!({ #items #p::Function::new(#place, #blob, #table)#more })
+}
+
+/// The path, file and line of a function.
+pub fn place(item: &ItemFn) -> TokenStream {
+    let name = &item.sig.ident;
+    let (path, line) = (format!("::{name}"), Literal::u32_unsuffixed(line(name.span())));
+    quote!(::core::concat!(::core::module_path!(), #path), ::core::file!(), #line)
+}
+
+/// What graphs call and read, and how many results they have.
+pub fn about(codes: &[Vec<u32>], callees: &[CalleeRef], consts: &[Read], p: &TokenStream) -> TokenStream {
+    let mut more = self::codes(codes);
+    if !callees.is_empty() {
+        let reach = callees.iter().map(|f| &f.reach);
+        more.extend(quote!(.calling(&[#(|| #reach),*])));
     }
+    if !consts.is_empty() {
+        let consts = consts.iter().filter_map(Read::tokens);
+        more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
+    }
+    more
 }
 
 /// How many results each path has, where the return type does not say.
@@ -284,27 +347,18 @@ fn in_module(p: &TokenStream) -> Option<TokenStream> {
 
 /// `if let Some(r) = f.call(..) { return .. }`.
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
-    let (tensors, scalars) = arguments::arguments(c, p);
-    let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
-    let a = Ident::new("__tp_arguments", Span::mixed_site());
-    // the parts of structs and lists follow; what borrows the parameters is gone before the plain body may move them
-    let call = |method: &str| {
-        let method = format_ident!("{}", method);
-        let lists = c.params.iter().filter_map(Param::list);
-        let lists = lists.map(|name| quote!(&#name));
-        let aggregates: Vec<TokenStream> = c.receiver.iter().cloned().chain(lists).collect();
-        match aggregates.is_empty() {
-            false => quote! {{
-                let #a = #p::Arguments::new(#tensors, #scalars)#(.with(#aggregates))*;
-                #reach.#method(#a.tensors(), #a.hosts())
-            }},
-            true => quote!(#reach.#method(#tensors, #scalars)),
-        }
-    };
+    let reads = if c.reads_consts() { &[] } else { &c.reads[..] };
+    let given = Arguments::of(&c.params, p).with(reads, p);
+    // the parts of structs and lists follow
+    let lists = c.params.iter().filter_map(Param::list);
+    let lists = lists.map(|name| quote!(&#name));
+    let aggregates: Vec<TokenStream> = c.receiver.iter().cloned().chain(lists).collect();
+    let call = |method: &str| given.call(reach, method, &aggregates, p);
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
-    let writes = arguments::writes(c, &o);
+    let leaves = c.params.iter().flat_map(|param| param.leaves());
+    let writes = arguments::writes(leaves, &c.paths, &o);
     match (&c.returns, c.fallible) {
         (ReturnTree::Tensor, false) if writes.is_empty() => {
             let call = call("tensor");

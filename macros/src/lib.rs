@@ -16,6 +16,7 @@ mod expand;
 mod marker;
 mod model;
 mod reach;
+mod segment;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -34,12 +35,17 @@ mod twin;
 /// * Results are `Tensor`, `()`, tuples, arrays, `Vec`s and `Option`s of these, and a `Result` of any, with the user's own error
 ///   type. How many tensors a `Vec` or `Option` holds may differ from path to path.
 ///
+/// Anything else is a graph break: it stays the Rust that it is, and the statements before and after it are compiled as segments.
+/// `explain!` lists every break.
+///
 /// | argument | meaning |
 /// |---|---|
 /// | `spec(x = f32[B, 784], pair = (f32[2], i64[2]), return = f32[B, 10])` | dtypes and sizes to check at build time and at each call, one a tensor; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
 /// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes |
-/// | `fullgraph` | nothing may be left out of the graph, which is so for all functions yet |
+/// | `fullgraph` | a graph break is an error, and functions that are called are looked up |
+/// | `inline(path, ..)` | these functions are looked up without `fullgraph` too; any other call is a graph break |
+/// | `warn_breaks` | a graph break is a warning |
 /// | `name = "f"` | the name of the graph |
 /// | `disable` | the function stays as it is |
 /// | `crate = path` | where this crate is re-exported |

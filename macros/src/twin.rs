@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{ItemFn, Visibility};
-use tensorplay_capture::{code, file};
+use tensorplay_capture::{Break, code, file};
 
 /// Macros that are in scope everywhere: a twin of such a name would make every use of it ambiguous.
 const STANDARD: &[&str] = &[
@@ -200,6 +200,23 @@ pub fn warning(name: &Ident, what: &str) -> TokenStream {
         "[{}] {what}: `{name}` is also a macro of the standard library; rename it, or make it an associated function",
         code::MACRO_NAME
     );
+    warn(name, &note)
+}
+
+/// A warning where a graph breaks.
+pub fn break_warning(b: &Break) -> TokenStream {
+    let span = b
+        .tokens
+        .clone()
+        .into_iter()
+        .next()
+        .map_or_else(Span::mixed_site, |t| t.span());
+    let name = Ident::new("graph_break", span);
+    warn(&name, &format!("[{}] {}", code::GRAPH_BREAK, b.reason))
+}
+
+/// A warning at an identifier: the one form of it that stable Rust lets a macro give.
+fn warn(name: &Ident, note: &str) -> TokenStream {
     quote_spanned! {name.span()=>
         const _: () = {
             #[deprecated(note = #note)]

@@ -2,7 +2,8 @@
 
 pub use crate::dispatch::explain::{explain, graphs};
 pub use crate::dispatch::{
-    Assumed, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter, is_entered, probe,
+    Assumed, BreakRecord, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter,
+    is_entered, leave, probe,
 };
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
@@ -67,6 +68,12 @@ pub fn absent() -> &'static Tensor {
 #[inline(always)]
 pub fn witness<T: IsTensor + ?Sized>(x: &T) -> &Tensor {
     x.tensor()
+}
+
+/// A local that capture took for a tensor by its uses; what derefs to one is one.
+#[inline(always)]
+pub fn local(x: &Tensor) -> &Tensor {
+    x
 }
 
 /// An argument of any type, for calls that only ask a function for its name.

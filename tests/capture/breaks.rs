@@ -31,7 +31,7 @@ fn a_print_in_the_middle() {
     }
     let e = explain!(f);
     breaks_are(&e, &[(AT, "println")]);
-    assert_eq!(e.calls.dispatched, 3, "{e}");
+    assert_eq!(e.calls.dispatched, 6, "two segments: {e}");
     assert!(e.fallbacks.is_empty(), "{e}");
 }
 
@@ -182,10 +182,12 @@ fn a_compiled_callee_dispatches_by_itself() {
 
 #[test]
 fn an_inlined_callee_is_no_break() {
+    #[compile]
     fn scaled(x: &Tensor, by: f64) -> Tensor {
         x * by
     }
     mod helpers {
+        #[tensorplay::compile]
         pub fn shifted(x: &tensorplay::Tensor) -> tensorplay::Tensor {
             x + 1.0
         }

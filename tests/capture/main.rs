@@ -7,7 +7,6 @@
 //! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
 //! | `collected.rs` | `Vec::push` in loops of unknown length |
-//! | `breaks.rs` | graph breaks, `inline(..)` |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
 #![deny(warnings)]
@@ -17,6 +16,7 @@
 mod check;
 mod blocks;
 mod branches;
+mod breaks;
 mod guards;
 mod lists;
 mod models;

@@ -4,12 +4,12 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `breaks.rs` | graph breaks |
 #![deny(warnings)]
 
 #[macro_use]
 mod check;
 mod branches;
+mod breaks;
 mod dynamic;
 mod layouts;
 mod loops;

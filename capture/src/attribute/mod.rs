@@ -24,7 +24,7 @@ use tensorplay_graph::DType;
 /// The arguments of `#[compile(..)]`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `fullgraph`: a graph break is an error.
+    /// `fullgraph`: a graph break is an error. So it is beside `specialize`.
     pub fullgraph: bool,
     /// `dynamic = ..`, or `dynamic_shapes = ..`: whether sizes that no spec fixes are symbolic.
     pub dynamic: Option<bool>,
@@ -62,6 +62,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether a graph break is an error: paths of special sizes go through the whole function.
+    pub fn is_whole(&self) -> bool {
+        self.fullgraph || !self.specialize.is_empty()
+    }
+
     /// Parses `fullgraph, dtypes(f32), ..`; each bad argument is an error of its own.
     pub(crate) fn parse(tokens: TokenStream, errors: &Diagnostics) -> Options {
         let mut options = Options::default();

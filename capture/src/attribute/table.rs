@@ -91,14 +91,14 @@ pub(crate) const COMPILE: &[Argument] = &[
     later("strict_native", Takes::Flag),
     acts("dynamic_shapes", Takes::Bool),
     acts("dtypes", Takes::DTypes),
-    later("inline", Takes::Paths),
+    acts("inline", Takes::Paths),
     later("grad", Takes::Names),
     acts("spec", Takes::Specs),
     Argument {
         repeats: true,
         ..acts("specialize", Takes::Specs)
     },
-    later("warn_breaks", Takes::Flag),
+    acts("warn_breaks", Takes::Flag),
     later("self_test", Takes::Flag),
     acts("crate", Takes::Path),
 ];

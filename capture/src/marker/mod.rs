@@ -89,6 +89,7 @@ pub fn mark(kind: MarkerKind, attr: TokenStream, item: TokenStream) -> Result<Ma
         _ => Err(Failure {
             item: function.into_token_stream(),
             diagnostics,
+            segmented: None,
         }),
     }
 }

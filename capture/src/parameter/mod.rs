@@ -69,6 +69,17 @@ impl ParamTree {
         }
     }
 
+    /// How many numbers and flags it holds.
+    pub(crate) fn hosts(&self) -> usize {
+        match self {
+            ParamTree::Tensor(_) | ParamTree::List(_) | ParamTree::Opaque => 0,
+            ParamTree::Host(..) => 1,
+            ParamTree::Reference(_, to) => to.hosts(),
+            ParamTree::Optional(to) => 1 + to.hosts(),
+            ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().map(ParamTree::hosts).sum(),
+        }
+    }
+
     /// Whether a part of it is of another type than tensors and numbers.
     pub fn is_opaque(&self) -> bool {
         match self {
@@ -80,7 +91,7 @@ impl ParamTree {
     }
 
     /// Whether a part of it is lent for assignment.
-    fn lends(&self) -> bool {
+    pub(crate) fn lends(&self) -> bool {
         match self {
             ParamTree::Reference(mutable, to) => *mutable || to.lends(),
             ParamTree::Optional(to) => to.lends(),

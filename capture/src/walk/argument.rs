@@ -65,7 +65,8 @@ impl Walk {
     pub(super) fn as_operand(&mut self, kind: Kind, at: &TokenStream) -> Option<Arg> {
         match kind {
             Kind::Tensor(v) => Some(Arg::Value(v)),
-            Kind::Place(p) if p.field && p.borrowed => Some(Arg::Value(self.read_tensor(&p))),
+            // of a const nobody can tell more than that it is no number
+            Kind::Place(p) if p.borrowed => self.as_tensor(Kind::Place(p), at).map(Arg::Value),
             Kind::Host(_) | Kind::Place(_) | Kind::Opaque(_) => {
                 self.as_host(kind, at, HostType::Number).map(Arg::Host)
             }

@@ -350,6 +350,13 @@ impl Walk {
                     Some(binary(HostBinary::Eq, &value, other))
                 }
             },
+            Pat::Path(p) if variant(&p.path) => {
+                let message = "a match of an enum cannot be captured yet";
+                self.fail(
+                    Diagnostic::new(code::PATTERN, pat, message).help("match a number, a flag or a dtype"),
+                );
+                None
+            }
             Pat::Path(p) => {
                 let other = self.pattern_number(&Syntax::Path(p.clone()))?;
                 Some(binary(HostBinary::Eq, &value, other))
@@ -424,6 +431,15 @@ fn is_const(name: &str) -> bool {
     name.chars().any(|c| c.is_ascii_uppercase()) && !name.chars().any(|c| c.is_ascii_lowercase())
 }
 
+/// Whether a path is that of an enum's variant other than a dtype, by its case.
+fn variant(path: &syn::Path) -> bool {
+    let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+    match names.as_slice() {
+        [.., owner, name] => owner != "DType" && owner.starts_with(char::is_uppercase) && !is_const(name),
+        _ => false,
+    }
+}
+
 /// Whether an expression binds names with `let`.
 fn has_let(e: &Syntax) -> bool {
     match e {
@@ -434,6 +450,9 @@ fn has_let(e: &Syntax) -> bool {
     }
 }
 
+/// The methods that read tensor data.
+pub(crate) const READS_DATA: &[&str] = &["item", "to_vec", "to_ndarray", "allclose"];
+
 /// The first read of tensor data in an expression.
 pub(super) fn reads_data(e: &Syntax) -> Option<String> {
     struct Find(Option<String>);
@@ -441,7 +460,7 @@ pub(super) fn reads_data(e: &Syntax) -> Option<String> {
         fn visit_expr_method_call(&mut self, m: &'ast syn::ExprMethodCall) {
             visit::visit_expr_method_call(self, m);
             let name = m.method.to_string();
-            if self.0.is_none() && matches!(name.as_str(), "item" | "to_vec" | "to_ndarray" | "allclose") {
+            if self.0.is_none() && READS_DATA.contains(&name.as_str()) {
                 self.0 = Some(name);
             }
         }

@@ -11,8 +11,6 @@ use crate::model::Ty;
 use crate::parameter::{Param, ParamTree, Place};
 use crate::spec::Spec;
 use proc_macro2::TokenStream;
-use quote::ToTokens;
-use syn::PatType;
 use tensorplay_graph::{Expr, HostType, ScalarInput, Value};
 
 /// What the caller lends for assignment.
@@ -23,6 +21,13 @@ pub(super) struct Cell {
     /// What is there now.
     pub value: Kind,
     name: String,
+}
+
+impl Cell {
+    /// Whether nobody knows what is there.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.value, Kind::Unknown)
+    }
 }
 
 /// Where a loop keeps a tensor that it carries.
@@ -98,7 +103,7 @@ impl Walk {
     }
 
     /// The tensors and numbers of a parameter become inputs of the graph.
-    pub fn bind_param(&mut self, p: &Param, written: &PatType, specs: &[Spec]) {
+    pub fn bind_param(&mut self, p: &Param, written: &TokenStream, specs: &[Spec]) {
         let mut specs = specs.iter();
         let kind = self.bind_part(&p.tree, &Place::of(&p.name), written, &mut specs);
         self.scope.bind(p.name.to_string(), kind);
@@ -117,7 +122,7 @@ impl Walk {
         &mut self,
         tree: &ParamTree,
         place: &Place,
-        written: &PatType,
+        written: &TokenStream,
         specs: &mut std::slice::Iter<'_, Spec>,
     ) -> Kind {
         let name = &place.name;
@@ -132,7 +137,7 @@ impl Walk {
             }
             ParamTree::Tensor(_) => {
                 let spec = specs.next().map(|s| s.lower(&mut self.builder.module));
-                self.at(place.at, written.to_token_stream());
+                self.at(place.at, written.clone());
                 let (v, input) = (self.builder.input(name, spec), self.tensors as u32);
                 self.tensors += 1;
                 self.places.push(place.clone());

@@ -19,8 +19,12 @@ mod part;
 mod pattern;
 mod question;
 mod results;
+mod segment;
 mod shape;
 mod statement;
+
+pub(crate) use branch::READS_DATA;
+pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;

@@ -1,6 +1,7 @@
 //! What a path returns, and what it leaves in the places that the caller lends.
 
 use super::Walk;
+use super::lent::Cell;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::text;
@@ -57,17 +58,9 @@ impl Walk {
         if fits {
             self.check_return_specs(&results.outputs, specs);
         }
-        let mut writes = Vec::new();
-        for cell in &self.cells {
-            match (cell.own, &cell.value) {
-                (Some((_, own)), Kind::Tensor(v)) if *v == own => {}
-                (Some((input, _)), Kind::Tensor(v)) => writes.push((input, *v)),
-                (_, Kind::Unknown) => {
-                    self.silent(&at.whole);
-                    fits = false;
-                }
-                _ => {}
-            }
+        if self.cells.iter().any(Cell::is_unknown) {
+            self.silent(&at.whole);
+            fits = false;
         }
         if !fits || !self.errors.is_empty() {
             return None;
@@ -79,21 +72,31 @@ impl Walk {
         let module = &mut self.builder.module;
         module.output_specs = specs;
         module.graph.outputs = results.outputs.into_iter().map(|(v, _)| v).collect();
+        self.finish_updates();
+        Some(results.codes)
+    }
+
+    /// The new values of inputs follow the results: those of variables, then those of what is lent.
+    pub(super) fn finish_updates(&mut self) {
+        let module = &mut self.builder.module;
         for (input, value) in std::mem::take(&mut self.updates) {
             if let NodeKind::Input(i) = module.graph.node(input).kind {
                 module.updates.push(i);
                 module.graph.outputs.push(value);
             }
         }
-        for (input, value) in writes {
-            module.writes.push(input);
-            module.graph.outputs.push(value);
+        for cell in &self.cells {
+            if let (Some((input, own)), Kind::Tensor(v)) = (cell.own, &cell.value)
+                && *v != own
+            {
+                module.writes.push(input);
+                module.graph.outputs.push(*v);
+            }
         }
-        Some(results.codes)
     }
 
     /// An unknown result without any error would be a function that silently stays uncompiled.
-    fn silent(&self, at: &TokenStream) {
+    pub(super) fn silent(&self, at: &TokenStream) {
         if self.errors.is_empty() {
             self.fail(
                 Diagnostic::new(code::RETURNED, at, "this value could not be captured")

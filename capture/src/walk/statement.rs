@@ -107,7 +107,7 @@ impl Walk {
     }
 
     /// A const of the body: its value if it is simple, a read when the call starts if it is in reach there.
-    fn constant(&mut self, c: &ItemConst) {
+    pub(super) fn constant(&mut self, c: &ItemConst) {
         let name = c.ident.to_string();
         match host_type(&c.ty) {
             Some(_) if simple(&c.expr) => {

@@ -1,18 +1,18 @@
 // Bodies that are not captured: each error on its own tokens.
 
-#[compile]
+#[compile(fullgraph)]
 fn matmul(#[spec(f32[3, 4])] x: &Tensor, #[spec(f32[5, 6])] w: &Tensor) -> Tensor {
     let y = x.matmul(w);
     // no cascade: y is unknown
     y.relu() + y.gelu()
 }
 
-#[compile(spec(x = f32[B, 4], b = f32[3]))]
+#[compile(fullgraph, spec(x = f32[B, 4], b = f32[3]))]
 fn broadcast(x: &Tensor, b: &Tensor) -> Tensor {
     (x + b).relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn dims(#[spec(f32[3, 4])] x: &Tensor) -> Tensor {
     let a = x.sum(2);
     let b = x.dim(5);
@@ -21,17 +21,17 @@ fn dims(#[spec(f32[3, 4])] x: &Tensor) -> Tensor {
     a + b
 }
 
-#[compile(spec(return = f32[B, 10], x = f32[B, 8]))]
+#[compile(fullgraph, spec(return = f32[B, 10], x = f32[B, 8]))]
 fn wrong_result(x: &Tensor) -> Tensor {
     x.relu()
 }
 
-#[compile(spec(return = (f32[2], i64[2])))]
+#[compile(fullgraph, spec(return = (f32[2], i64[2])))]
 fn wrong_part(#[spec(f32[2])] x: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((x.relu(), x.exp()))
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn control(x: &Tensor, n: usize) -> Tensor {
     let mut t = x.clone();
     for i in 0..n {
@@ -46,7 +46,7 @@ fn control(x: &Tensor, n: usize) -> Tensor {
     t.matmul(2) + x.item::<f32>()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn macros_and_calls(x: &Tensor) -> Tensor {
     println!("{x:?}");
     let y = helper(x);
@@ -57,7 +57,7 @@ fn macros_and_calls(x: &Tensor) -> Tensor {
     (x.relu)(x)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn methods(x: &Tensor) -> Tensor {
     let a = x.gelo();
     let b = x.strides();
@@ -69,7 +69,7 @@ fn methods(x: &Tensor) -> Tensor {
     x.frobnicate()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn kinds(x: &Tensor, n: usize) -> Tensor {
     let a = x.matmul(2.0);
     let b = x.linear(x, x);
@@ -83,7 +83,7 @@ fn kinds(x: &Tensor, n: usize) -> Tensor {
     x.matmul(&WEIGHT)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn operators(x: &Tensor, n: usize) -> Tensor {
     let a = x % 2.0;
     let b = x == x;
@@ -94,32 +94,32 @@ fn operators(x: &Tensor, n: usize) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn returned(x: &Tensor, n: usize) -> (Tensor, Tensor) {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn returns_number(x: &Tensor) -> (Tensor, Tensor) {
     (x.relu(), x.dim(0))
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn no_ok(x: &Tensor) -> Result<Tensor> {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn no_result(x: &Tensor) -> Tensor {
     x.try_exp()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn no_value(x: &Tensor) -> Tensor {
     x.relu();
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn indices(x: &Tensor, n: usize, #[spec(f32[4, 6])] y: &Tensor) -> Tensor {
     let parts = x.chunk(3, 1);
     let a = &parts[n];
@@ -132,7 +132,7 @@ fn indices(x: &Tensor, n: usize, #[spec(f32[4, 6])] y: &Tensor) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn patterns(x: &Tensor) -> Tensor {
     let Some(y) = x else { panic!() };
     let Pair { a, b } = x;
@@ -141,25 +141,25 @@ fn patterns(x: &Tensor) -> Tensor {
     y + a + c + e
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn questions(x: &Tensor) -> Result<Tensor> {
     let y = x.exp()?;
     Ok(y)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn unknown_rank(x: &Tensor, y: &Tensor) -> Tensor {
     x.sum(y.shape())
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn configured(x: &Tensor) -> Tensor {
     #[cfg(feature = "fast")]
     let x = x.relu();
     x.exp()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn numbers(x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
     let a = "text";
     let b = 99999999999999999999;
@@ -172,27 +172,27 @@ fn numbers(x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
     x * K
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn needs_a_number(x: &Tensor, p: f64) -> Tensor {
     x.norm(p, 0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn inside_a_composite(#[spec(f32[2, 3])] x: &Tensor) -> Tensor {
     x.std_dev(0, -9223372036854775807)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_negative_length(x: &Tensor) -> Tensor {
     x.narrow(0, 0, -1) + x.slice(0, 0, 4, 0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn more_dims_than_there_are(x: &Tensor) -> Tensor {
     x.layer_norm(1000000000000, None, None, 1e-5)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn dtypes(#[spec(bool[3])] x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
     let a = -x;
     let b = y.bitwise_and(x);
@@ -200,7 +200,7 @@ fn dtypes(#[spec(bool[3])] x: &Tensor, #[spec(f32[3])] y: &Tensor) -> Tensor {
     x.mean(0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn assignments(x: &Tensor) -> Tensor {
     *x = x.relu();
     GLOBAL = x.relu();
@@ -209,7 +209,7 @@ fn assignments(x: &Tensor) -> Tensor {
 }
 
 impl Net {
-    #[compile]
+    #[compile(fullgraph)]
     fn forward(&self, x: &Tensor) -> Tensor {
         let h = self.layer.forward(x);
         let g = self.relu();
@@ -219,7 +219,7 @@ impl Net {
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn options(x: &Tensor) -> Tensor {
     let a = x.conv2d(x, None, PoolOptions::new(3));
     let b = x.conv2d(x, None, Conv2dOptions::default().strides(2));
@@ -233,7 +233,7 @@ fn options(x: &Tensor) -> Tensor {
     x.sort(0, true)
 }
 
-#[compile(spec(x = f32[N, 3, 8, 8], w = f32[4, 2, 3, 3]))]
+#[compile(fullgraph, spec(x = f32[N, 3, 8, 8], w = f32[4, 2, 3, 3]))]
 fn convolutions(x: &Tensor, w: &Tensor) -> Tensor {
     let a = x.conv2d(w, None, Conv2dOptions::default());
     let b = x.max_pool2d(PoolOptions::new(9));
@@ -242,7 +242,7 @@ fn convolutions(x: &Tensor, w: &Tensor) -> Tensor {
     x.batch_norm(w, w, None, None, 1e-5)
 }
 
-#[compile(spec(x = f32[3]))]
+#[compile(fullgraph, spec(x = f32[3]))]
 fn control(x: &Tensor) -> Tensor {
     let mut seen = x.exp();
     let p = x.gt(0.0).any(0);
@@ -259,12 +259,12 @@ fn control(x: &Tensor) -> Tensor {
     cond(&x.gt(0.0), || x.clone(), || x.exp())
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn literal_options(x: &Tensor) -> Tensor {
     x.max_pool2d(PoolOptions { stride: [2, 2], ..Default::default() })
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn branches_on_data(x: &Tensor) -> Tensor {
     let y = if x.sum_all().item::<f32>() > 0.0 { x.relu() } else { x.exp() };
     match x.item::<i64>() { 0 => {}, _ => {} }

@@ -1,6 +1,6 @@
 // Parameters and results that are refused, and uses of them.
 
-#[compile]
+#[compile(fullgraph)]
 fn types(
     a: &[Tensor],
     b: Vec<Tensor>,
@@ -16,20 +16,20 @@ fn types(
     a + b
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn patterns((a, ..): (Tensor, Tensor), (b, c): Tensor, ref d: Tensor, [e, f]: [Tensor; 3], g @ h: Tensor) -> Tensor {
     a + b
 }
 
-#[compile(spec(a = f32[2], pair = f32[2], n = (f32[2], f32[3])))]
+#[compile(fullgraph, spec(a = f32[2], pair = f32[2], n = (f32[2], f32[3])))]
 fn specs((a, b): (&Tensor, &Tensor), pair: (Tensor, Tensor), n: &Tensor, #[spec(f32[2])] (c, d): (Tensor, Tensor)) -> Tensor {
     a + b
 }
 
-#[compile(spec(return = f32[2]))]
+#[compile(fullgraph, spec(return = f32[2]))]
 fn specs_of_results(x: &Tensor) -> Option<Tensor> { Some(x.relu()) }
 
-#[compile]
+#[compile(fullgraph)]
 fn opaque(x: &Tensor, mode: Mode, m: &Matrix) -> Tensor {
     let y = m.relu();
     let z = x + m;
@@ -43,7 +43,7 @@ fn opaque(x: &Tensor, mode: Mode, m: &Matrix) -> Tensor {
     if mode == x { x.narrow(0, 0, mode) } else { x.sum(mode) }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn writes(x: &Tensor, keys: &mut Tensor, pair: &mut (Tensor, f64), n: &mut usize) {
     *x = keys.exp();
     *keys = 2.0;
@@ -56,40 +56,40 @@ fn writes(x: &Tensor, keys: &mut Tensor, pair: &mut (Tensor, f64), n: &mut usize
     x.relu() = x.exp();
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn in_a_closure(x: &Tensor, keys: &mut Tensor) {
     let y = cond(&x.sum_all().gt(0.0), || { *keys = x.exp(); x.relu() }, || x.exp());
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn borrowed(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     let z = &mut y;
     z.exp()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn open(x: &Tensor) -> Vec<Tensor> { x.chunk(2, 0) }
 
-#[compile]
+#[compile(fullgraph)]
 fn number(x: &Tensor) -> usize { x.dim(0) }
 
-#[compile]
+#[compile(fullgraph)]
 fn another_length(x: &Tensor) -> [Tensor; 3] { [x.exp(), x.relu()] }
 
-#[compile]
+#[compile(fullgraph)]
 fn an_option(x: &Tensor) -> Option<Tensor> { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn no_option(x: &Tensor) -> Tensor { Some(x.relu()) }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_value(x: &Tensor) { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn an_array_of_n<const N: usize>(x: &Tensor) -> [Tensor; N] { [x.relu()] }
 
-#[compile]
+#[compile(fullgraph)]
 fn pushed(x: &Tensor) -> Tensor {
     let mut all = vec![x.exp()];
     all.push(2.0);

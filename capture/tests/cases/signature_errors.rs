@@ -1,21 +1,21 @@
 // Signatures and attributes that are refused.
 
-#[compile]
+#[compile(fullgraph)]
 const fn constant(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 async fn asynchronous(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 unsafe fn not_safe(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 extern "C" fn foreign(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn generic<'a, T: Module, const N: usize>(x: &'a Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn parameters(
     a: &mut Tensor,
     b: Option<&Tensor>,
@@ -30,32 +30,32 @@ fn parameters(
     a + b
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn aliases(x: &T, y: nn::Array<f32>, h: float) -> Output { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn alias_of_a_result(x: &Tensor) -> Fallible<Tensor> { Ok(x.relu()) }
 
-#[compile]
+#[compile(fullgraph)]
 fn nothing(x: &Tensor) { }
 
-#[compile]
+#[compile(fullgraph)]
 fn list(x: &Tensor) -> Vec<Tensor> { x.chunk(2, 0) }
 
-#[compile]
+#[compile(fullgraph)]
 fn reference(x: &Tensor) -> &Tensor { x }
 
-#[compile]
+#[compile(fullgraph)]
 fn option(x: &Tensor) -> Result<Option<Tensor>> { Ok(None) }
 
 impl Net {
-    #[compile]
+    #[compile(fullgraph)]
     fn by_value(self, x: &Tensor) -> Tensor { x.relu() }
-    #[compile]
+    #[compile(fullgraph)]
     fn by_mut(&mut self, x: &Tensor) -> Tensor { x.relu() }
-    #[compile]
+    #[compile(fullgraph)]
     fn boxed(self: Box<Self>, x: &Tensor) -> Tensor { x.relu() }
-    #[compile]
+    #[compile(fullgraph)]
     fn spec_on_self(#[spec(f32[2])] &self, x: &Tensor) -> Tensor { x.relu() }
 }
 
@@ -112,7 +112,7 @@ fn spec_names_again(x: &Tensor, weight: &Tensor, n: usize) -> Tensor { x.relu() 
 #[compile(spec())]
 fn no_specs(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn spec_syntax(
     #[spec(f33[2])] a: &Tensor,
     #[spec(f32)] b: &Tensor,
@@ -138,10 +138,10 @@ fn spec_dtypes(#[spec(f64[2])] x: &Tensor, y: &Tensor, #[spec(i64[2])] z: &Tenso
 #[compile(spec(return = (f32[2], f32[2])))]
 fn return_specs(x: &Tensor) -> Tensor { x.relu() }
 
-#[compile]
+#[compile(fullgraph)]
 fn generic_types<T: Into<f64>>(x: &Tensor, s: T, l: &[T]) -> T { x * s.into() }
 
-#[compile]
+#[compile(fullgraph)]
 fn pattern_names((x, y): (&Tensor, &Tensor), Pair(a, b): Pair) -> Tensor { x + y * a - b }
 
 #[compile(spec(x = f32, y = f32[2], return = (f32[2], f32)))]

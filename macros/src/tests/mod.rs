@@ -121,6 +121,24 @@ fn method() {
 }
 
 #[test]
+fn function_with_breaks() {
+    check(
+        "function_with_breaks",
+        "warn_breaks",
+        "fn early(x: &Tensor, w: &Tensor, names: &[String]) -> Result<Tensor> {\n    let mut h = x.try_matmul(w)?;\n    let rows = h.dim(0);\n    if h.sum_all().item::<f32>() > 0.0 {\n        return Ok(h.relu());\n    }\n    for name in names {\n        h = (&h + 1.0).exp();\n        report(name, rows);\n    }\n    Ok(h.tanh())\n}",
+    );
+}
+
+#[test]
+fn method_with_breaks() {
+    check(
+        "method_with_breaks",
+        "",
+        "fn judge(&self, x: &Tensor) -> Verdict {\n    let y = x.matmul(&self.w).relu();\n    Verdict::of(y)\n}",
+    );
+}
+
+#[test]
 fn failure() {
     check(
         "failure",

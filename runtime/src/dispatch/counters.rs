@@ -37,6 +37,7 @@ pub(crate) static CAPTURES: Sharded = Sharded::new();
 pub(crate) static BINDS: Sharded = Sharded::new();
 pub(crate) static HITS: Sharded = Sharded::new();
 pub(crate) static MISSES: Sharded = Sharded::new();
+pub(crate) static BREAKS: Sharded = Sharded::new();
 pub(crate) static FALLBACKS: Sharded = Sharded::new();
 pub(crate) static EVICTIONS: Sharded = Sharded::new();
 pub(crate) static EMITTED: Sharded = Sharded::new();
@@ -45,7 +46,7 @@ pub(crate) static TILE: Sharded = Sharded::new();
 /// Process-wide counts of what compiled functions did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Compiled functions that were called at least once.
+    /// Compiled functions, and segments of functions with graph breaks, that were called at least once.
     pub captures: u64,
     /// Plans bound.
     pub binds: u64,
@@ -53,7 +54,7 @@ pub struct Counters {
     pub hits: u64,
     /// Calls that had to bind.
     pub misses: u64,
-    /// Graph breaks run.
+    /// Graph breaks of the functions that were called at least once.
     pub breaks: u64,
     /// Groups bound to run otherwise than on their emitted kernel.
     pub fallbacks: u64,
@@ -72,7 +73,7 @@ pub fn counters() -> Counters {
         binds: BINDS.get(),
         hits: HITS.get(),
         misses: MISSES.get(),
-        breaks: 0,
+        breaks: BREAKS.get(),
         fallbacks: FALLBACKS.get(),
         evictions: EVICTIONS.get(),
         kernels_emitted: EMITTED.get(),

@@ -75,7 +75,7 @@ impl fmt::Display for Fallback {
 /// What the calls of one function did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Calls {
-    /// Calls that ran a plan.
+    /// Calls that ran a plan; in a function with graph breaks, those of its segments.
     pub dispatched: u64,
     /// Calls that bound a plan first.
     pub bound: u64,
@@ -94,7 +94,7 @@ pub struct Explanation {
     pub file: String,
     /// Its line.
     pub line: u32,
-    /// The captured graphs, one a path.
+    /// The captured graphs, one a path; of a function with graph breaks, those of all segments.
     pub graphs: Vec<GraphModule>,
     /// The guards, one chain a path.
     pub guards: Vec<GuardChain>,
@@ -129,6 +129,28 @@ fn instances(blob: &Blob) -> Vec<&Instance> {
 }
 
 fn try_explain(f: &'static Function) -> Result<Explanation> {
+    let parts = f.segments.iter().map(|s| try_explain_graphs(s));
+    let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
+    let whole = match parts.next() {
+        Some(first) => first,
+        None if f.breaks.is_empty() => return try_explain_graphs(f),
+        None => Explanation::empty(),
+    };
+    let mut whole = parts.fold(whole, Explanation::join);
+    (whole.path, whole.file, whole.line) = (f.path().into(), f.file().into(), f.line());
+    whole.breaks = f
+        .breaks
+        .iter()
+        .map(|b| Break {
+            file: f.file().into(),
+            line: b.line,
+            reason: b.reason.into(),
+        })
+        .collect();
+    Ok(whole)
+}
+
+fn try_explain_graphs(f: &'static Function) -> Result<Explanation> {
     let state = f.state()?;
     let sources = state.paths.iter().map(Blob::source);
     let graphs: Vec<GraphModule> = sources
@@ -201,7 +223,7 @@ impl Graphs {
         self.0.len()
     }
 
-    /// Whether there is none; never true for a compiled function.
+    /// Whether there is none; never true.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -236,7 +258,15 @@ impl std::ops::Index<usize> for Graphs {
 #[doc(hidden)]
 #[track_caller]
 pub fn graphs(f: &'static Function) -> Graphs {
-    Graphs(explain(f).graphs)
+    let graphs = explain(f).graphs;
+    if graphs.is_empty() {
+        let message = format!(
+            "`{}` has no graph: all of it is plain Rust, between its breaks",
+            f.path()
+        );
+        crate::Error::GraphCapture(message).raise();
+    }
+    Graphs(graphs)
 }
 
 impl fmt::Display for Explanation {

@@ -1,5 +1,6 @@
 //! `Function`: what a compiled function is in the binary, and its table at run time.
 
+use super::broken::BreakRecord;
 use super::counters::{self, Sharded};
 use super::key::Key;
 use super::mode::{self, Mode};
@@ -13,7 +14,7 @@ use crate::{DType, Error, Result, Tensor, is_grad_enabled};
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use tensorplay_graph::{Dim, GraphModule, Host, Symbol};
 use tensorplay_stax::blob::{Blob, Paths};
 
@@ -78,6 +79,10 @@ pub struct Function {
     consts: Option<fn() -> Vec<HostArg>>,
     /// For each path, how many results there are where the return type does not say.
     codes: &'static [&'static [u32]],
+    /// What the function consists of if capture does not hold it whole.
+    pub(super) segments: &'static [&'static Function],
+    pub(super) breaks: &'static [BreakRecord],
+    pub(super) reached: Once,
     state: OnceLock<std::result::Result<State, String>>,
 }
 
@@ -147,15 +152,8 @@ pub(super) struct Tally {
 impl Totals {
     fn add(&mut self, tally: &Tally) {
         let n = tally.runs.get();
-        let c = tally.counts;
         self.calls += n;
-        let t = &mut self.counts;
-        t.emitted += n * c.emitted;
-        t.tile += n * c.tile;
-        t.contractions += n * c.contractions;
-        t.copies += n * c.copies;
-        t.ops += n * c.ops;
-        t.splits += n * c.splits;
+        self.counts.add(tally.counts, n);
     }
 }
 
@@ -226,6 +224,9 @@ impl Function {
             dynamic: false,
             consts: None,
             codes: &[],
+            segments: &[],
+            breaks: &[],
+            reached: Once::new(),
             state: OnceLock::new(),
         }
     }
@@ -263,6 +264,20 @@ impl Function {
     pub const fn with_codes(mut self, codes: &'static [&'static [u32]]) -> Function {
         self.codes = codes;
         self
+    }
+
+    /// The record of a function with graph breaks: its segments dispatch for themselves.
+    pub const fn segmented(
+        path: &'static str,
+        file: &'static str,
+        line: u32,
+        segments: &'static [&'static Function],
+        breaks: &'static [BreakRecord],
+    ) -> Function {
+        let mut f = Function::new(path, file, line, &[], &[]);
+        f.segments = segments;
+        f.breaks = breaks;
+        f
     }
 
     /// The function's path.

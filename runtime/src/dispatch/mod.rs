@@ -9,6 +9,7 @@
 //! the table as it was.
 
 mod assumed;
+mod broken;
 pub mod counters;
 pub mod explain;
 mod function;
@@ -19,6 +20,7 @@ mod outputs;
 mod stack;
 
 pub use assumed::{Assumed, Constant, assumed};
+pub use broken::{BreakRecord, leave};
 pub(crate) use function::run_updating;
 pub use function::{Function, HostArg, reset};
 pub use mode::{Disabled, disable_capture, disabled, is_compiling, is_exporting, mark_static, probe};

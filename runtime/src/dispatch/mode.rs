@@ -1,9 +1,11 @@
 //! What compiled functions do on this thread: run, step aside, or name themselves.
 
 use super::Function;
+use super::broken::Left;
 use crate::{Dim, Tensor};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -99,7 +101,13 @@ pub fn mark_static(x: &Tensor, dim: impl Dim) {
 #[doc(hidden)]
 pub fn probe(call: impl FnOnce()) -> &'static Function {
     FOUND.set(None);
-    with(Mode::Probe, call);
+    // a function whose result cannot be made up leaves by a silent unwind
+    let left = with(Mode::Probe, || catch_unwind(AssertUnwindSafe(call)));
+    if let Err(payload) = left
+        && !payload.is::<Left>()
+    {
+        resume_unwind(payload);
+    }
     match FOUND.take() {
         Some(f) => f,
         None => crate::Error::GraphCapture("the path does not name a compiled function".into()).raise(),

@@ -11,12 +11,17 @@ thread_local! {
 #[doc(hidden)]
 #[must_use]
 #[derive(Debug)]
-pub struct Entered(PhantomData<*const ()>);
+pub struct Entered {
+    counts: bool,
+    on_thread: PhantomData<*const ()>,
+}
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
+        if self.counts {
+            DEPTH.set(DEPTH.get() - 1);
+        }
     }
 }
 
@@ -25,7 +30,18 @@ impl Drop for Entered {
 #[inline]
 pub fn enter() -> Entered {
     DEPTH.set(DEPTH.get() + 1);
-    Entered(PhantomData)
+    Entered {
+        counts: true,
+        on_thread: PhantomData,
+    }
+}
+
+/// Leaves the stack as it is.
+pub(super) fn stay() -> Entered {
+    Entered {
+        counts: false,
+        on_thread: PhantomData,
+    }
 }
 
 /// Whether one is there.

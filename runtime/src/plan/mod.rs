@@ -154,6 +154,18 @@ pub struct StepCounts {
     pub splits: u64,
 }
 
+impl StepCounts {
+    /// Adds those of so many runs.
+    pub(crate) fn add(&mut self, c: StepCounts, runs: u64) {
+        self.emitted += runs * c.emitted;
+        self.tile += runs * c.tile;
+        self.contractions += runs * c.contractions;
+        self.copies += runs * c.copies;
+        self.ops += runs * c.ops;
+        self.splits += runs * c.splits;
+    }
+}
+
 /// Why a scheduled group runs otherwise than its kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fallback {

@@ -9,7 +9,6 @@ use tensorplay::{compile, prelude::*};
     inline(helper),
     grad(x),
     specialize(x = f32[1, 784]),
-    warn_breaks,
     self_test
 )]
 fn later(x: &Tensor) -> Tensor {

@@ -4,12 +4,12 @@ fn helper(x: &Tensor) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn calls_a_function(x: &Tensor) -> Tensor {
     helper(x).exp()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn fails_by_hand(x: &Tensor) -> tensorplay::Result<Tensor> {
     let _ = x.relu();
     Err(tensorplay::Error::msg("no"))

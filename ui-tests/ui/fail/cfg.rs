@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn conditional(x: &Tensor) -> Tensor {
     let y = x.relu();
     #[cfg(feature = "sharp")]

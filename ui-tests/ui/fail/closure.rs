@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn applied(x: &Tensor) -> Tensor {
     let double = |t: &Tensor| t * 2.0;
     double(x).relu()

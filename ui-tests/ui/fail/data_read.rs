@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn item(x: &Tensor) -> Tensor {
     let s = x.sum_all().item::<f32>();
     x * s

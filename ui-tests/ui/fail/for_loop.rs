@@ -1,9 +1,12 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
-fn repeated(x: &Tensor, n: usize) -> Tensor {
+#[compile(fullgraph)]
+fn without_an_end(x: &Tensor, n: usize) -> Tensor {
     let mut y = x.relu();
-    for _ in 0..n {
+    for i in 0.. {
+        if i == n {
+            break;
+        }
         y = y.sin();
     }
     y

@@ -1,21 +1,21 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 const fn constant(x: &Tensor) -> Option<&Tensor> {
     Some(x)
 }
 
-#[compile]
+#[compile(fullgraph)]
 async fn later(x: &Tensor) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 unsafe fn dangerous(x: &Tensor) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 extern "C" fn foreign(x: &Tensor) -> Tensor {
     x.relu()
 }

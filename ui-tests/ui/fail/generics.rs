@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn of_a_type<T: Into<f64>>(x: &Tensor, s: T) -> Tensor {
     x * s.into()
 }

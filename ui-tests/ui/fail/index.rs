@@ -1,12 +1,12 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn by_a_parameter(x: &Tensor, i: usize) -> Tensor {
     let parts = x.chunk(2, 0);
     parts[i].relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_an_unknown_length(x: &Tensor) -> Tensor {
     Tensor::cat(&x.split(2, 0), 1)
 }

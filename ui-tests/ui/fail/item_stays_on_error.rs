@@ -1,10 +1,9 @@
 use tensorplay::{compile, prelude::*};
 
 // the item is emitted beside its errors: calls of it add none
-#[compile]
+#[compile(fullgraph)]
 fn kept(x: &Tensor) -> Tensor {
-    x.relu();
-    loop {}
+    if x.max_all().item::<f32>() > 1.0 { x.relu() } else { x.exp() }
 }
 
 fn main() {

@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn chatty(x: &Tensor) -> Tensor {
     let y = x.relu();
     println!("{y}");

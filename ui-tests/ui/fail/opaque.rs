@@ -8,12 +8,12 @@ enum Mode {
     Scaled(f64),
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_an_alias(x: &Matrix) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_name_in_a_pattern(x: &Tensor, mode: Mode) -> Tensor {
     match mode {
         Mode::Scaled(s) => x * s,
@@ -21,7 +21,7 @@ fn a_name_in_a_pattern(x: &Tensor, mode: Mode) -> Tensor {
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_guard(x: &Tensor, mode: Mode) -> Tensor {
     match mode {
         Mode::Scaled(_) if x.rank() > 1 => x.exp(),
@@ -29,17 +29,19 @@ fn a_guard(x: &Tensor, mode: Mode) -> Tensor {
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn as_a_number(x: &Tensor, mode: Mode, letter: char) -> Tensor {
-    if mode == other(mode) {
+    if mode == mode.other() {
         x * (letter as i32)
     } else {
         x.relu()
     }
 }
 
-fn other(mode: Mode) -> Mode {
-    mode
+impl Mode {
+    fn other(self) -> Mode {
+        self
+    }
 }
 
 fn main() {}

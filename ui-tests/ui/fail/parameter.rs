@@ -1,28 +1,28 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn of_a_vec(x: &Tensor, ws: Vec<Tensor>) -> Tensor {
     x.matmul(&ws[0])
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_a_slice(xs: &[Tensor]) -> Tensor {
     Tensor::stack(xs, 0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_an_option_of_a_unique_reference(x: &Tensor, cache: Option<&mut Tensor>) {
     if let Some(cache) = cache {
         *cache = x.relu();
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_an_array_of_any_length<const N: usize>(xs: [Tensor; N]) -> Tensor {
     Tensor::stack(&xs, 0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_pattern((x, ..): (&Tensor, &Tensor)) -> Tensor {
     x.relu()
 }

@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn on_a_tensor(x: &Tensor) -> tensorplay::Result<Tensor> {
     Ok(x.relu()?)
 }

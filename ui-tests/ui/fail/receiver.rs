@@ -5,12 +5,12 @@ struct Layer {
 }
 
 impl Layer {
-    #[compile]
+    #[compile(fullgraph)]
     fn by_value(self, x: &Tensor) -> Tensor {
         x.matmul(&self.w)
     }
 
-    #[compile]
+    #[compile(fullgraph)]
     fn by_unique_reference(&mut self, x: &Tensor) -> Tensor {
         x.matmul(&self.w)
     }

@@ -1,16 +1,16 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn of_a_number(x: &Tensor) -> usize {
     x.dim(0)
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_a_reference(x: &Tensor) -> &Tensor {
     x
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn of_an_array_of_any_length<const N: usize>(x: &Tensor) -> [Tensor; N] {
     unimplemented(x)
 }

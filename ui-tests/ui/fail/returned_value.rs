@@ -1,21 +1,21 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn no_ok(x: &Tensor) -> tensorplay::Result<Tensor> {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn no_result(x: &Tensor) -> Tensor {
     x.try_relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn number(x: &Tensor) -> Tensor {
     x.rank()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn pair(x: &Tensor) -> (Tensor, Tensor) {
     x.relu()
 }

@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile(fulgraph, mode = "max-autotune", spec(x = f32[B, 784], w = f32[512, 10]))]
+#[compile(fullgraph, nam = "many", mode = "max-autotune", spec(x = f32[B, 784], w = f32[512, 10]))]
 fn many(x: &Tensor, w: &Tensor) -> Tensor {
     let h = x.matmul(w);
     let k = h.quantise(8);
@@ -11,7 +11,7 @@ fn many(x: &Tensor, w: &Tensor) -> Tensor {
 }
 
 // a spec that is wrong hides nothing that the others show
-#[compile(spec(x = f32[B, 784], w = f32[512, 10], y = f32))]
+#[compile(fullgraph, spec(x = f32[B, 784], w = f32[512, 10], y = f32))]
 fn beside_a_bad_spec(x: &Tensor, w: &Tensor, y: &Tensor) -> Tensor {
     x.matmul(w) + y
 }

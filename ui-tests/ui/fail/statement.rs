@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn looped(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     while y.rank() < 3 {
@@ -12,7 +12,7 @@ fn looped(x: &Tensor) -> Tensor {
     y
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn borrowed(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     let z = &mut y;

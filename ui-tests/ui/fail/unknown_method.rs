@@ -14,12 +14,12 @@ impl Extension for Tensor {
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn near(x: &Tensor) -> Tensor {
     x.gelo()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn far(x: &Tensor) -> Tensor {
     x.quantise()
 }

@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn as_many_dims(x: &Tensor, y: &Tensor) -> Tensor {
     x.sum(y.shape())
 }

@@ -1,23 +1,23 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile]
+#[compile(fullgraph)]
 fn a_number(x: &mut Tensor, n: &mut usize) {
     *n += 1;
     *x = x.exp();
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn an_option(x: &Tensor, cache: &mut Option<Tensor>) {
     *cache = Some(x.exp());
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_number_in_a_tuple(x: &Tensor, state: &mut (Tensor, f64)) {
     state.0 = x.exp();
     state.1 = 2.0;
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn in_a_closure(x: &Tensor, state: &mut Tensor) -> Tensor {
     tensorplay::cond(
         &x.sum_all().gt(0.0),
@@ -29,7 +29,7 @@ fn in_a_closure(x: &Tensor, state: &mut Tensor) -> Tensor {
     )
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn a_local(x: &Tensor) -> Tensor {
     let mut y = x.relu();
     let z = &mut y;
