@@ -272,7 +272,7 @@ fn branches_on_data(x: &Tensor) -> Tensor {
     y
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn asked_of_others(x: &Tensor, y: Option<&Tensor>) -> Tensor {
     let h = x.exp();
     if h.is_contiguous() || h.requires_grad() {
@@ -284,7 +284,7 @@ fn asked_of_others(x: &Tensor, y: Option<&Tensor>) -> Tensor {
     }
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn shape_of_a_const(x: &Tensor, n: usize) -> Tensor {
     if x.shape() == SHAPE { return x.exp() }
     if [2, n, x] == x.shape() { return x.neg() }
