@@ -43,13 +43,16 @@ pub(crate) fn close(module: &mut GraphModule, looped: &[Looped]) {
     regions(module, &scope, looped);
 }
 
+/// The regions of a node; for a loop, its number and the list that it is over.
+type Regions = (Vec<usize>, Option<(i64, Option<FieldPath>)>);
+
 fn regions(module: &mut GraphModule, scope: &Scope, looped: &[Looped]) {
     let shared = GraphModule {
         graph: Default::default(),
         regions: Vec::new(),
         ..module.clone()
     };
-    let calls: Vec<(Vec<usize>, Option<(i64, Option<FieldPath>)>)> = module
+    let calls: Vec<Regions> = module
         .graph
         .nodes
         .iter()

@@ -6,7 +6,7 @@ use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Member, Path};
 
 /// The types from elsewhere that are read by functions of a module: a field of the type has a method called, is matched
 /// or is looped over. In the order of their paths' texts, each once.
-pub(crate) fn foreign<'m>(model: &'m Model) -> Vec<&'m Path> {
+pub(crate) fn foreign(model: &Model) -> Vec<&Path> {
     let mut members = Members(Vec::new());
     captured(model).iter().for_each(|f| members.visit_block(&f.block));
     let fields = model.structs.values().flat_map(|s| &s.fields);
