@@ -38,7 +38,7 @@ use crate::returns::Returns;
 use crate::scope::Scope;
 use crate::spec::Spec;
 use each::LoopFrame;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -416,12 +416,19 @@ impl Walk {
     /// Adds a read; its position among those of its sort.
     fn push_read(&mut self, read: Read, name: String, ty: HostType) -> usize {
         if let Some(tokens) = read.tokens().filter(|_| self.of_record && read.of_a_call()) {
-            let message = format!("`{name}` cannot be read here: this function is kept apart from its calls");
-            self.fail(
-                Diagnostic::new(code::HOST, tokens, message)
-                    .note("so are regions, and functions that call what was captured elsewhere")
+            let kept = "in a region, or in a function that calls what was captured elsewhere";
+            self.fail(match &read {
+                Read::Asked(question) => {
+                    // the `match` of a question is not the user's
+                    let own = |t: &TokenTree| matches!(t, TokenTree::Ident(i) if i == "match");
+                    let at: TokenStream = question.clone().into_iter().skip_while(own).take(1).collect();
+                    let message = format!("a parameter of this type cannot be asked about {kept}");
+                    Diagnostic::new(code::OPAQUE, at, message)
+                        .help("take a bool or a number as a parameter, and ask where the function is called")
+                }
+                _ => Diagnostic::new(code::HOST, tokens, format!("`{name}` cannot be read {kept}"))
                     .help("take it as a parameter"),
-            );
+            });
         }
         let at = self.reads.count(read.is_tensor());
         let known = KnownRead { read, name, ty };
