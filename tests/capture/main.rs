@@ -4,7 +4,6 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `collected.rs` | `Vec::push` in loops of unknown length |
 //! | `lists.rs` | slices and vectors of any length as parameters and results |
 //! | `breaks.rs` | graph breaks, `inline(..)` |
@@ -18,6 +17,7 @@ mod check;
 mod blocks;
 mod branches;
 mod guards;
+mod loops;
 mod models;
 mod parameters;
 mod returns;

@@ -40,6 +40,15 @@ impl Walk {
         taken
     }
 
+    /// Whether neither the build nor an earlier decision tells a condition.
+    pub(super) fn is_open(&self, condition: &Expr) -> bool {
+        if let Expr::Unary(HostUnary::Not, inner) = condition {
+            return self.is_open(inner);
+        }
+        let mut decided = self.decided.iter().chain(&self.facts);
+        self.builder.known(condition).is_none() && decided.all(|(c, _)| c != condition)
+    }
+
     /// What a condition that holds tells about types: a rank or a dtype.
     fn learn(&mut self, condition: &Expr) {
         let (a, b) = match condition {
@@ -395,7 +404,7 @@ fn is_const(name: &str) -> bool {
 }
 
 /// Whether an expression binds names with `let`.
-fn has_let(e: &Syntax) -> bool {
+pub(super) fn has_let(e: &Syntax) -> bool {
     match e {
         Syntax::Let(_) => true,
         Syntax::Binary(b) => has_let(&b.left) || has_let(&b.right),

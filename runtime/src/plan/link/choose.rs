@@ -99,10 +99,23 @@ pub(super) fn check_reuse(entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
+/// A loop on a condition takes no more steps.
+const MOST_STEPS: usize = 1 << 16;
+
 impl Chooser<'_> {
     /// The path that a call takes, and the types of its results.
     pub fn choose(&self, frame: &Frame<'_>) -> Result<(Chosen, Vec<TensorType>)> {
-        let last = frame.paths.len() - 1;
+        self.find(frame)?.ok_or_else(|| {
+            Error::msg(format!(
+                "no path of `{}` fits the call; this is a bug, please report it",
+                frame.callable.name()
+            ))
+        })
+    }
+
+    /// The same, if a path fits.
+    fn find(&self, frame: &Frame<'_>) -> Result<Option<(Chosen, Vec<TensorType>)>> {
+        let last = frame.paths.len().saturating_sub(1);
         // a spec that is broken on every path is an error; one of an absent `Option` is on the other paths only
         let mut broken = None;
         for (path, &blob) in frame.paths.iter().enumerate() {
@@ -130,14 +143,9 @@ impl Chooser<'_> {
                 calls: walk.calls,
                 scalars,
             };
-            return Ok((chosen, results));
+            return Ok(Some((chosen, results)));
         }
-        Err(broken.unwrap_or_else(|| {
-            Error::msg(format!(
-                "no path of `{}` fits the call; this is a bug, please report it",
-                frame.callable.name()
-            ))
-        }))
+        broken.map_or(Ok(None), Err)
     }
 
     /// The types of a path's inputs; `None` where an `Option` on the way is absent.
@@ -272,7 +280,7 @@ impl Interpreter<TensorType> for Walk<'_, '_> {
         args: Vec<EvalArg<TensorType>>,
     ) -> std::result::Result<Vec<TensorType>, Stop> {
         match node.link() {
-            Some(link) => self.link(&link, args).map_err(Stop::Run),
+            Some(link) => self.link(&link, node, args).map_err(Stop::Run),
             None => PathTypes::new(self.blob, self.scalars)
                 .call(id, node, op, args)
                 .map_err(Stop::Type),
@@ -295,7 +303,12 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
     }
 
-    fn link(&mut self, link: &Link<'_>, args: Vec<EvalArg<TensorType>>) -> Result<Vec<TensorType>> {
+    fn link(
+        &mut self,
+        link: &Link<'_>,
+        node: &Node,
+        args: Vec<EvalArg<TensorType>>,
+    ) -> Result<Vec<TensorType>> {
         let mut args = args.into_iter();
         let over = args.next();
         // the site
@@ -335,7 +348,9 @@ impl<'a, 'c> Walk<'a, 'c> {
                 Ok(results)
             }
             Callee::Body { over: list, regions } => {
+                let on_condition = matches!(list, Arg::None);
                 let (n, elements) = match over {
+                    _ if on_condition => (MOST_STEPS + 1, None),
                     Some(EvalArg::Host(h)) => (
                         h.as_int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
                         None,
@@ -346,8 +361,11 @@ impl<'a, 'c> Walk<'a, 'c> {
                     },
                 };
                 let blob = self.blob;
-                let mut steps = Vec::with_capacity(n);
+                let mut steps = Vec::new();
                 for i in 0..n {
+                    if on_condition && i == MOST_STEPS {
+                        return Err(self.endless(node));
+                    }
                     let element = elements.and_then(|l| l.get(i));
                     let step = Host::Int(i as i64);
                     let frame = Frame {
@@ -357,7 +375,13 @@ impl<'a, 'c> Walk<'a, 'c> {
                         hosts: std::iter::once(step).chain(hosts.iter().copied()).collect(),
                         trees: element.into_iter().chain(trees.iter().copied()).collect(),
                     };
-                    let (chosen, results) = self.chooser.choose(&frame)?;
+                    let (chosen, results) = match on_condition {
+                        false => self.chooser.choose(&frame)?,
+                        true => match self.chooser.find(&frame)? {
+                            Some(step) => step,
+                            None => break,
+                        },
+                    };
                     carry = results.into_iter().map(Some).collect();
                     steps.push(chosen);
                 }
@@ -365,6 +389,20 @@ impl<'a, 'c> Walk<'a, 'c> {
                 Ok(carry.into_iter().map(Option::unwrap_or_default).collect())
             }
         }
+    }
+
+    /// A loop whose condition does not cease to hold.
+    fn endless(&self, node: &Node) -> Error {
+        let source = self.blob.source().ok();
+        let location = source
+            .as_ref()
+            .and_then(|m| m.locations.get(node.location as usize));
+        let what = match location {
+            Some(l) if l.line > 0 => format!("`{}` on line {}", l.text, l.line),
+            _ => format!("a loop of `{}`", self.frame.callable.name()),
+        };
+        Error::value("while", format!("{what} takes more than {MOST_STEPS} steps"))
+            .with_help("change what the condition reads in every step, or use `tensorplay::while_loop(..)`")
     }
 
     fn tree(&self, arg: &Arg) -> Result<&'a Tree> {
