@@ -48,6 +48,10 @@ pub(crate) fn trace(
     };
     let (mut walks, mut complete) = (0, Vec::new());
     while let Some(decisions) = script {
+        // where something is wrong anyway, that is what to mend first
+        if walks == MOST && !errors.is_empty() {
+            break;
+        }
         if walks == MOST {
             let message = format!("the branches on metadata give this function more than {MOST} paths");
             errors.push(

@@ -1,7 +1,7 @@
 //! Loops: literal ranges unroll when built, the others when bound.
 
 use crate::check::{iota, v};
-use tensorplay::{compile, explain, prelude::*};
+use tensorplay::{Result, compile, explain, prelude::*};
 
 #[test]
 fn a_literal_range() {
@@ -211,6 +211,83 @@ fn while_on_metadata() {
         let y = against_body!(halve(&iota(&[n])));
         assert_eq!(y.to_vec::<f32>(), [(n * (n - 1) / 2) as f32]);
     }
+}
+
+#[test]
+fn while_with_a_branch_and_a_loop_inside() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, w: &Tensor) -> (Tensor, Tensor) {
+        let mut y = x.clone();
+        let mut steps = Tensor::zeros((), x.dtype());
+        while y.dim(0) > w.dim(0) {
+            y = if y.dim(0) % 2 == 0 {
+                y.narrow(0, 0, y.dim(0) / 2) * 2.0
+            } else {
+                y.narrow(0, 1, y.dim(0) - 1)
+            };
+            for t in 0..w.dim(0) {
+                y = y + w.select(0, t);
+            }
+            steps = steps + 1.0;
+        }
+        (y, steps)
+    }
+    for n in [1, 2, 6, 7, 13] {
+        for m in [1, 2, 3] {
+            against_body!(f(&iota(&[n]), &iota(&[m])));
+        }
+    }
+    let (_, steps) = f(&iota(&[13]), &iota(&[1]));
+    assert_eq!(steps.item::<f32>(), 5.0, "13, 12, 6, 3, 2, 1");
+    let e = explain!(f);
+    assert_eq!((e.graphs.len(), e.calls.dispatched), (1, 16), "{e}");
+}
+
+#[test]
+fn while_that_the_build_decides() {
+    #[compile(fullgraph, spec(x = f32[8]))]
+    fn sizes(x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        while y.dim(0) > 1 {
+            let half = y.dim(0) / 2;
+            y = y.narrow(0, 0, half) + y.narrow(0, half, half);
+        }
+        y
+    }
+    #[compile(fullgraph)]
+    fn numbers(x: &Tensor) -> Tensor {
+        let mut y = x.clone();
+        let mut n = 1;
+        while n < 20 {
+            n *= 3;
+            y = y + n as f64;
+        }
+        y
+    }
+    assert_eq!(against_body!(sizes(&iota(&[8]))).item::<f32>(), 28.0);
+    assert_eq!(against_body!(numbers(&iota(&[1]))).item::<f32>(), 39.0);
+    for e in [explain!(sizes), explain!(numbers)] {
+        let nodes = e.graphs[0].nodes();
+        assert!(nodes.iter().all(|n| n.op_name() != "each"), "{e}");
+    }
+}
+
+#[test]
+fn while_that_never_ends() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor) -> Result<Tensor> {
+        let mut y = x.clone();
+        while x.dim(0) > 1 {
+            y = y + 1.0;
+        }
+        Ok(y)
+    }
+    let e = f(&iota(&[2])).expect_err("no end").to_string();
+    assert!(
+        e.contains("`while x.dim(0) > 1` on line ") && e.contains("takes more than 65536 steps"),
+        "{e}"
+    );
+    against_body!(f(&iota(&[1]))).expect("no step");
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `loops.rs` | `for`, `Vec::push`, `while` on metadata |
 //! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
 //! | `collected.rs` | `Vec::push` in loops of unknown length |
 //! | `regions.rs` | `#[nested_compile_region]` |
@@ -19,6 +18,7 @@ mod branches;
 mod breaks;
 mod guards;
 mod lists;
+mod loops;
 mod models;
 mod parameters;
 mod returns;

@@ -41,6 +41,15 @@ impl Walk {
         taken
     }
 
+    /// Whether neither the build nor an earlier decision tells a condition.
+    pub(super) fn is_open(&self, condition: &Expr) -> bool {
+        if let Expr::Unary(HostUnary::Not, inner) = condition {
+            return self.is_open(inner);
+        }
+        let mut decided = self.decided.iter().chain(&self.facts);
+        self.builder.known(condition).is_none() && decided.all(|(c, _)| c != condition)
+    }
+
     /// Assumes the sizes and dtypes of specs: each is a guard of this path.
     pub fn specialize(&mut self, sizes: &[NamedSpec]) {
         for named in sizes {
@@ -441,7 +450,7 @@ fn variant(path: &syn::Path) -> bool {
 }
 
 /// Whether an expression binds names with `let`.
-fn has_let(e: &Syntax) -> bool {
+pub(super) fn has_let(e: &Syntax) -> bool {
     match e {
         Syntax::Let(_) => true,
         Syntax::Binary(b) => has_let(&b.left) || has_let(&b.right),

@@ -1,4 +1,5 @@
-//! Loops whose length only a call knows: over a list of layers, or over the dims of a tensor.
+//! Loops whose length only a call knows: over a list of layers, over the dims of a tensor, or while a condition on
+//! metadata holds.
 //!
 //! The body is walked once for each way through it, and its nodes are cut off: they become regions of one `each` node.
 //! What the body assigns of the outer locals is carried from step to step; the types of carried values are those that a
@@ -16,14 +17,50 @@ use crate::paths;
 use crate::reads::Part;
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Expr as Syntax, ExprForLoop};
+use syn::spanned::Spanned;
+use syn::{Block, Expr as Syntax, ExprForLoop, ExprWhile, Pat};
 use tensorplay_graph::{
     Arg, Expr, FieldPath, Graph, GraphModule, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType,
     Value,
 };
 
+/// A loop as written.
+pub(super) struct Loop<'a> {
+    /// `for` or `while`.
+    pub word: TokenStream,
+    /// `for b in &self.blocks`.
+    pub head: TokenStream,
+    /// All of it.
+    pub whole: Syntax,
+    pub body: &'a Block,
+}
+
+impl<'a> Loop<'a> {
+    pub fn of_for(f: &'a ExprForLoop) -> Loop<'a> {
+        let (a, b, c, d) = (&f.for_token, &f.pat, &f.in_token, &f.expr);
+        Loop {
+            word: quote!(#a),
+            head: quote!(#a #b #c #d),
+            whole: Syntax::ForLoop(f.clone()),
+            body: &f.body,
+        }
+    }
+
+    pub fn of_while(w: &'a ExprWhile) -> Loop<'a> {
+        let (a, b) = (&w.while_token, &w.cond);
+        Loop {
+            word: quote!(#a),
+            head: quote!(#a #b),
+            whole: Syntax::While(w.clone()),
+            body: &w.body,
+        }
+    }
+}
+
 /// What a loop goes over.
 pub(super) enum Over {
+    /// As long as this holds.
+    While(Box<Syntax>),
     /// Layers; with their numbers?
     Layers(PartOf, bool),
     /// `lo..lo + count`.
@@ -49,6 +86,15 @@ pub(super) struct LoopFrame {
     pub cells: Vec<usize>,
 }
 
+/// What a walk through the body yields.
+enum Through {
+    Step(Box<Step>),
+    /// The condition of the loop does not hold there.
+    Ends,
+    /// Something was reported.
+    Failed,
+}
+
 /// A path through the body.
 struct Step {
     body: Body,
@@ -58,9 +104,8 @@ struct Step {
 }
 
 impl Walk {
-    pub(super) fn each(&mut self, f: &ExprForLoop, over: Over) -> Kind {
-        let (a, b, c, d) = (&f.for_token, &f.pat, &f.in_token, &f.expr);
-        let at = quote!(#a #b #c #d);
+    pub(super) fn each(&mut self, f: &Loop<'_>, pat: Option<&Pat>, over: Over) -> Kind {
+        let at = f.head.clone();
         if self.in_closure > 0 {
             let message = "a loop of unknown length in a closure cannot be captured yet";
             return self.refuse_loop(
@@ -68,7 +113,7 @@ impl Walk {
                 Diagnostic::new(code::STATEMENT, at, message).help("write it outside of the closure"),
             );
         }
-        let names = self.assigned(&Syntax::ForLoop(f.clone()));
+        let names = self.assigned(&f.whole);
         let mut carried: Vec<(Slot, Value)> = Vec::new();
         let mut lists: Vec<(String, usize)> = Vec::new();
         for name in names {
@@ -84,7 +129,7 @@ impl Walk {
                         }
                     }
                 }
-                Some(Kind::List(kinds)) => lists.push((name, kinds.len())),
+                Some(Kind::List(kinds)) if !matches!(over, Over::While(_)) => lists.push((name, kinds.len())),
                 Some(other) => {
                     let message = format!("`{name}` is {}, which this loop changes", other.describe());
                     return self.refuse_loop(
@@ -102,7 +147,7 @@ impl Walk {
         for _ in 0..4 {
             let mark = self.mark();
             let errors = self.errors.len();
-            let Some((steps, frame)) = self.body_paths(f, &over, &changed, &types) else {
+            let Some((steps, frame)) = self.body_paths(f, (pat, &over), &changed, &types) else {
                 return self.refuse_loop_silently(f);
             };
             if self.errors.len() > errors {
@@ -114,8 +159,11 @@ impl Walk {
                     common(ty, &step.body.type_of(*out, &self.builder.module.graph));
                 }
             }
+            if wider == types && steps.is_empty() {
+                return Kind::unit();
+            }
             if wider == types {
-                return self.push_each(f, at, over, changed, types, steps, frame);
+                return self.push_each(f, over, changed, types, steps, frame);
             }
             types = wider;
             self.rewind(mark);
@@ -126,8 +174,8 @@ impl Walk {
     /// Walks the body along all its paths.
     fn body_paths(
         &mut self,
-        f: &ExprForLoop,
-        over: &Over,
+        f: &Loop<'_>,
+        over: (Option<&Pat>, &Over),
         changed: &Changed,
         types: &[TensorType],
     ) -> Option<(Vec<Step>, LoopFrame)> {
@@ -149,15 +197,16 @@ impl Walk {
         });
         let mut steps = Vec::new();
         let mut script = Some(Vec::new());
-        let mut fine = true;
+        let (mut fine, mut walks) = (true, 0);
         while let Some(decisions) = script {
-            if steps.len() == paths::MOST {
+            walks += 1;
+            if walks > 2 * paths::MOST || steps.len() == paths::MOST {
                 fine = false;
                 let message = format!(
                     "the branches in this loop give it more than {} paths",
                     paths::MOST
                 );
-                self.fail(Diagnostic::new(code::PATHS, f.for_token, message).help("split the loop"));
+                self.fail(Diagnostic::new(code::PATHS, &f.word, message).help("split the loop"));
                 break;
             }
             self.script = decisions;
@@ -168,8 +217,9 @@ impl Walk {
                 .collect();
             script = paths::next(taken);
             match step {
-                Some(step) => steps.push(step),
-                None => fine = false,
+                Through::Step(step) => steps.push(*step),
+                Through::Ends => {}
+                Through::Failed => fine = false,
             }
         }
         let frame = self.loops.pop().unwrap_or_default();
@@ -180,12 +230,12 @@ impl Walk {
 
     fn body_path(
         &mut self,
-        f: &ExprForLoop,
-        over: &Over,
+        f: &Loop<'_>,
+        (pat, over): (Option<&Pat>, &Over),
         k: u32,
         Changed { carried, lists }: &Changed,
         types: &[TensorType],
-    ) -> Option<Step> {
+    ) -> Through {
         let mark = self.builder.module.graph.nodes.len();
         let region_mark = self.builder.module.regions.len();
         let known_updates = self.updates.len();
@@ -206,7 +256,12 @@ impl Walk {
             let id = self.builder.module.graph.push(node);
             self.fill(slot, Kind::Tensor(id.into()));
         }
+        let mut holds = Some(true);
         let item = match over {
+            Over::While(condition) => {
+                holds = self.condition(condition);
+                Kind::unit()
+            }
             Over::Layers(part, numbered) => {
                 let inner = match &part.ty {
                     Ty::List(inner) => (**inner).clone(),
@@ -232,8 +287,12 @@ impl Walk {
                 })
             }
         };
-        self.bind_pattern(&f.pat, item);
-        self.block(&f.body);
+        if let Some(pat) = pat {
+            self.bind_pattern(pat, item);
+        }
+        if holds == Some(true) {
+            self.block(f.body);
+        }
         self.scope.leave();
         let mut outputs = Vec::with_capacity(carried.len());
         for (slot, _) in carried {
@@ -287,27 +346,32 @@ impl Walk {
         };
         if let Some(message) = problem {
             self.fail(
-                Diagnostic::new(code::STATEMENT, f.for_token, message)
+                Diagnostic::new(code::STATEMENT, &f.word, message)
                     .help("take every step, or use `tensorplay::while_loop(..)`"),
             );
-            return None;
+            return Through::Failed;
         }
         if grown.iter().any(|n| *n != 1) {
             self.fail(
                 Diagnostic::new(
                     code::STATEMENT,
-                    f.for_token,
+                    &f.word,
                     "a loop of unknown length adds one tensor a step to each list that it changes",
                 )
                 .help("push one tensor in every step, into a list of its own"),
             );
-            return None;
+            return Through::Failed;
         }
-        known.then_some(Step {
+        let step = Step {
             body,
             guards,
             elements,
-        })
+        };
+        match holds {
+            Some(true) if known => Through::Step(Box::new(step)),
+            Some(false) => Through::Ends,
+            _ => Through::Failed,
+        }
     }
 
     /// The loop, by its number, whose element a path begins with.
@@ -387,8 +451,7 @@ impl Walk {
     #[allow(clippy::too_many_arguments)]
     fn push_each(
         &mut self,
-        f: &ExprForLoop,
-        at: TokenStream,
+        f: &Loop<'_>,
         over: Over,
         Changed { carried, lists }: Changed,
         mut types: Vec<TensorType>,
@@ -430,6 +493,7 @@ impl Walk {
         }
         let site = self.site();
         let count = match &over {
+            Over::While(_) => Expr::int(0),
             Over::Range { count, .. } => count.clone(),
             Over::Layers(part, _) => {
                 let name = format!("{}.len()", part.name);
@@ -437,11 +501,13 @@ impl Walk {
                 self.read_part_host(Part { path, name }, HostType::Usize)
             }
         };
+        let at = f.head.clone();
         let over = match &over {
+            Over::While(_) => Arg::None,
             Over::Layers(part, _) => Arg::Field(part.path.clone()),
             Over::Range { count, .. } => Arg::Host(count.clone()),
         };
-        self.at(syn::spanned::Spanned::span(&f.for_token), at.clone());
+        self.at(f.word.span(), at.clone());
         self.looped.push(Looped {
             site,
             hosts: frame
@@ -570,13 +636,13 @@ impl Walk {
         }
     }
 
-    fn refuse_loop(&mut self, f: &ExprForLoop, d: Diagnostic) -> Kind {
+    fn refuse_loop(&mut self, f: &Loop<'_>, d: Diagnostic) -> Kind {
         self.fail(d);
         self.refuse_loop_silently(f)
     }
 
-    fn refuse_loop_silently(&mut self, f: &ExprForLoop) -> Kind {
-        self.poison(&Syntax::ForLoop(f.clone()));
+    fn refuse_loop_silently(&mut self, f: &Loop<'_>) -> Kind {
+        self.poison(&f.whole);
         Kind::Unknown
     }
 

@@ -1,11 +1,13 @@
 //! Loops that the build unrolls: literal ranges, lists whose parts are known, and `while` on metadata.
 
-use super::each::Over;
+use super::branch::{has_let, reads_data};
+use super::each::{Loop, Over};
 use super::{Jump, Walk};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
 use crate::model::Ty;
+use crate::paths;
 use quote::quote;
 use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
 use tensorplay_graph::{Expr, Host, HostBinary, HostType};
@@ -43,7 +45,7 @@ impl Walk {
     pub(super) fn for_loop(&mut self, f: &ExprForLoop) -> Kind {
         let items = match self.items(&f.expr) {
             Some(Items::Known(items)) => items,
-            Some(Items::Open(over)) => return self.each(f, over),
+            Some(Items::Open(over)) => return self.each(&Loop::of_for(f), Some(&f.pat), over),
             None => {
                 self.poison(&Syntax::ForLoop(f.clone()));
                 return Kind::Unknown;
@@ -62,9 +64,33 @@ impl Walk {
     }
 
     pub(super) fn while_metadata(&mut self, w: &ExprWhile) -> Kind {
+        let (mut changes, mut open) = (None, 0);
         for _ in 0..MOST_STEPS {
+            // each open step is a path of its own
+            if open > paths::MOST {
+                break;
+            }
             self.scope.enter();
-            let taken = self.condition(&w.cond);
+            let decided = self.decided.len();
+            let taken = match has_let(&w.cond) || reads_data(&w.cond).is_some() {
+                true => self.condition(&w.cond),
+                false => {
+                    let (at, kind) = (tokens(&*w.cond), self.expr(&w.cond));
+                    match self.as_host(kind, &at, HostType::Bool) {
+                        Some(c) if self.decided.len() == decided && self.is_open(&c) => {
+                            changes = self.changes_more_than_tensors(w);
+                            if changes.is_none() {
+                                self.scope.leave();
+                                let over = Over::While(w.cond.clone());
+                                return self.each(&Loop::of_while(w), None, over);
+                            }
+                            open += 1;
+                            Some(self.decide(c))
+                        }
+                        c => c.map(|c| self.decide(c)),
+                    }
+                }
+            };
             if taken == Some(true) {
                 self.block(&w.body);
             }
@@ -79,9 +105,31 @@ impl Walk {
             }
         }
         let (t, c) = (&w.while_token, &w.cond);
-        self.too_long(quote!(#t #c));
+        match changes {
+            None => self.too_long(quote!(#t #c)),
+            Some((name, what)) => {
+                let message = format!(
+                    "`{name}` is {what}, which this loop changes, and only a call knows how many steps it takes"
+                );
+                self.fail(Diagnostic::new(code::PATHS, quote!(#t #c), message).help(
+                    "change tensors only, loop over a range, as in `for i in 0..n`, or use `tensorplay::while_loop(..)`",
+                ));
+            }
+        }
         self.poison(&Syntax::While(w.clone()));
         Kind::Unknown
+    }
+
+    /// What a loop changes besides tensors.
+    fn changes_more_than_tensors(&self, w: &ExprWhile) -> Option<(String, &'static str)> {
+        let names = self.assigned(&Syntax::While(w.clone()));
+        names.into_iter().find_map(|name| match self.scope.get(&name) {
+            Some(Kind::Tensor(_) | Kind::Unknown) | None => None,
+            Some(other) => {
+                let what = other.describe();
+                Some((name, what))
+            }
+        })
     }
 
     fn too_long(&mut self, at: proc_macro2::TokenStream) {

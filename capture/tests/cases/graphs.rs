@@ -283,3 +283,15 @@ fn asked(x: &mut Tensor, pair: (Tensor, Option<&Tensor>)) -> Tensor {
         },
     }
 }
+
+#[compile]
+fn while_on_sizes(x: &Tensor, n: usize) -> Tensor {
+    let mut y = x.clone();
+    while !(y.dim(0) <= n) {
+        if y.rank() == 2 { y = y.narrow(0, 0, y.dim(0) / 2); continue; }
+        y = y.sum(0);
+    }
+    let mut k = 0;
+    while k < 2 && y.dim(0) > k { y = y * k as f64; k += 1; }
+    y
+}

@@ -41,7 +41,7 @@ pub enum ParamKind {
     Region,
     /// What a callee takes: tensors, numbers, parts of aggregates, or nothing for an absent `Option`.
     Arguments,
-    /// The number of a loop's steps, or the list that it goes over.
+    /// The number of a loop's steps, or the list that it goes over; none for one that goes on while a path of its body fits.
     Over,
     /// A struct of settings or an enum, flattened.
     Options(&'static OptionsRow),
@@ -80,7 +80,7 @@ impl ParamKind {
             (_, Arg::Field(_)) => self == ParamKind::Over,
             (ParamKind::Shape, Arg::Value(_)) => true,
             (_, Arg::Value(_)) => self.takes_tensor(),
-            (_, Arg::None) => self == ParamKind::OptTensor,
+            (_, Arg::None) => matches!(self, ParamKind::OptTensor | ParamKind::Over),
             (ParamKind::Tensors, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Value(_))),
             (ParamKind::Options(o), Arg::List(l)) => {
                 l.len() == o.len()

@@ -99,10 +99,23 @@ pub(super) fn check_reuse(entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
+/// A loop on a condition takes no more steps.
+const MOST_STEPS: usize = 1 << 16;
+
 impl Chooser<'_> {
     /// The path that a call takes, and the types of its results.
     pub fn choose(&self, frame: &Frame<'_>) -> Result<(Chosen, Vec<TensorType>)> {
-        let last = frame.paths.len() - 1;
+        self.find(frame)?.ok_or_else(|| {
+            Error::msg(format!(
+                "no path of `{}` fits the call; this is a bug, please report it",
+                frame.callable.name()
+            ))
+        })
+    }
+
+    /// The same, if a path fits.
+    fn find(&self, frame: &Frame<'_>) -> Result<Option<(Chosen, Vec<TensorType>)>> {
+        let last = frame.paths.len().saturating_sub(1);
         // a spec that is broken on every path is an error; one of an absent `Option` is on the other paths only
         let mut broken = None;
         for (path, &blob) in frame.paths.iter().enumerate() {
@@ -130,14 +143,9 @@ impl Chooser<'_> {
                 calls: walk.calls,
                 scalars,
             };
-            return Ok((chosen, results));
+            return Ok(Some((chosen, results)));
         }
-        Err(broken.unwrap_or_else(|| {
-            Error::msg(format!(
-                "no path of `{}` fits the call; this is a bug, please report it",
-                frame.callable.name()
-            ))
-        }))
+        broken.map_or(Ok(None), Err)
     }
 
     /// The types of a path's inputs; `None` where an `Option` on the way is absent.
@@ -275,7 +283,7 @@ impl Interpreter<TensorType> for Walk<'_, '_> {
     ) -> std::result::Result<Vec<TensorType>, Stop> {
         self.expand(node, &mut args);
         match node.link() {
-            Some(link) => self.link(id, &link, args).map_err(Stop::Run),
+            Some(link) => self.link(&link, (id, node), args).map_err(Stop::Run),
             None => PathTypes::new(self.blob, self.scalars)
                 .call(id, node, op, args)
                 .map_err(Stop::Type),
@@ -301,8 +309,8 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     fn link(
         &mut self,
-        id: NodeId,
         link: &Link<'_>,
+        (id, node): (NodeId, &Node),
         args: Vec<EvalArg<TensorType>>,
     ) -> Result<Vec<TensorType>> {
         let mut args = args.into_iter();
@@ -344,7 +352,9 @@ impl<'a, 'c> Walk<'a, 'c> {
                 Ok(results)
             }
             Callee::Body { over: list, regions } => {
+                let on_condition = matches!(list, Arg::None);
                 let (n, elements) = match over {
+                    _ if on_condition => (MOST_STEPS + 1, None),
                     Some(EvalArg::Host(h)) => (
                         h.as_int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
                         None,
@@ -355,11 +365,14 @@ impl<'a, 'c> Walk<'a, 'c> {
                     },
                 };
                 let blob = self.blob;
-                let mut steps = Vec::with_capacity(n);
+                let mut steps = Vec::new();
                 let carried = carry.len();
                 let added = self.blob.written.node(id).types.len().saturating_sub(carried);
-                let mut lists: Vec<Vec<TensorType>> = vec![Vec::with_capacity(n); added];
+                let mut lists: Vec<Vec<TensorType>> = vec![Vec::new(); added];
                 for i in 0..n {
+                    if on_condition && i == MOST_STEPS {
+                        return Err(self.endless(node));
+                    }
                     let element = elements.and_then(|l| l.get(i));
                     let step = Host::Int(i as i64);
                     let frame = Frame {
@@ -369,7 +382,13 @@ impl<'a, 'c> Walk<'a, 'c> {
                         hosts: std::iter::once(step).chain(hosts.iter().copied()).collect(),
                         trees: element.into_iter().chain(trees.iter().copied()).collect(),
                     };
-                    let (chosen, mut results) = self.chooser.choose(&frame)?;
+                    let (chosen, mut results) = match on_condition {
+                        false => self.chooser.choose(&frame)?,
+                        true => match self.chooser.find(&frame)? {
+                            Some(step) => step,
+                            None => break,
+                        },
+                    };
                     for (list, ty) in lists.iter_mut().zip(results.drain(carried.min(results.len())..)) {
                         list.push(ty);
                     }
@@ -410,6 +429,20 @@ impl<'a, 'c> Walk<'a, 'c> {
                 }
             }
         }
+    }
+
+    /// A loop whose condition does not cease to hold.
+    fn endless(&self, node: &Node) -> Error {
+        let source = self.blob.source().ok();
+        let location = source
+            .as_ref()
+            .and_then(|m| m.locations.get(node.location as usize));
+        let what = match location {
+            Some(l) if l.line > 0 => format!("`{}` on line {}", l.text, l.line),
+            _ => format!("a loop of `{}`", self.frame.callable.name()),
+        };
+        Error::value("while", format!("{what} takes more than {MOST_STEPS} steps"))
+            .with_help("change what the condition reads in every step, or use `tensorplay::while_loop(..)`")
     }
 
     fn tree(&self, arg: &Arg) -> Result<&'a Tree> {
