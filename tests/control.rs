@@ -1,5 +1,6 @@
 //! `cond` and `while_loop`: compiled functions hold each as one node, and agree with plain code.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tensorplay::compiler::disable_capture;
 use tensorplay::{Result, compile, cond, explain, graph, prelude::*, while_loop};
 
@@ -185,8 +186,15 @@ fn plain_calls_check_what_they_are_given() {
     assert!(e.contains("f32[1] and f64[1]"), "{e}");
 }
 
+/// The seed is that of the process: tests that set it take turns.
+fn seeded() -> MutexGuard<'static, ()> {
+    static SEED: Mutex<()> = Mutex::new(());
+    SEED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn draws_inside_a_region_are_new_in_every_step() {
+    let _turn = seeded();
     #[compile]
     fn walk(n: i64) -> Tensor {
         let zero = Tensor::zeros(4, DType::F32);
@@ -220,6 +228,7 @@ fn many_threads_share_the_regions() {
 
 #[test]
 fn dropout_draws_in_training_only() {
+    let _turn = seeded();
     #[compile]
     fn drop_out(x: &Tensor, p: f64, train: bool) -> (Tensor, Tensor) {
         (x.dropout(p, train), Tensor::rand(3, DType::F32))

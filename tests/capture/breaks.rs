@@ -1,6 +1,7 @@
 //! Graph breaks: what capture cannot hold runs as the user's own Rust, and what stands around it stays compiled.
 
 use crate::check::{iota, v};
+use crate::seed::seeded;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tensorplay::{Result, compile, compiler::Explanation, explain, prelude::*};
 
@@ -251,8 +252,9 @@ fn random_numbers_around_a_break() {
         }
     }
     let run = || {
-        tensorplay::manual_seed(3);
-        [0, 1, 2, 3].map(|_| f(&v(&[0.0, 0.0, 0.0])).to_vec::<f32>())
+        seeded(3, || {
+            [0, 1, 2, 3].map(|_| f(&v(&[0.0, 0.0, 0.0])).to_vec::<f32>())
+        })
     };
     assert_eq!(run(), tensorplay::compiler::disable_capture(run));
 }

@@ -1,6 +1,7 @@
 //! What branches guard, and what they count.
 
 use crate::check::{iota, v};
+use crate::seed::seeded;
 use tensorplay::{Result, compile, explain, prelude::*};
 
 #[test]
@@ -153,8 +154,9 @@ fn random_numbers_follow_the_path() {
     }
     let x = iota(&[4]);
     let run = || {
-        tensorplay::manual_seed(11);
-        [true, false, true].map(|noise| f(&x, noise).to_vec::<f32>())
+        seeded(11, || {
+            [true, false, true].map(|noise| f(&x, noise).to_vec::<f32>())
+        })
     };
     assert_eq!(run(), tensorplay::compiler::disable_capture(run));
 }

@@ -1,6 +1,7 @@
 //! Loops: literal ranges unroll when built, the others when bound.
 
 use crate::check::{iota, v};
+use crate::seed::seeded;
 use tensorplay::{Result, compile, explain, prelude::*};
 
 #[test]
@@ -301,10 +302,7 @@ fn random_numbers_in_every_turn() {
         at + Tensor::rand(2, DType::F32)
     }
     for n in [1, 3] {
-        let run = || {
-            tensorplay::manual_seed(5);
-            walk(&iota(&[n, 2])).to_vec::<f32>()
-        };
+        let run = || seeded(5, || walk(&iota(&[n, 2])).to_vec::<f32>());
         assert_eq!(run(), tensorplay::compiler::disable_capture(run));
     }
 }

@@ -22,5 +22,6 @@ mod loops;
 mod models;
 mod parameters;
 mod returns;
+mod seed;
 mod state;
 mod straight;

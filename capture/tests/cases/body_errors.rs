@@ -291,7 +291,7 @@ fn shape_of_a_const(x: &Tensor, n: usize) -> Tensor {
     x.relu()
 }
 
-#[compile]
+#[compile(fullgraph)]
 fn while_with_numbers(x: &Tensor, n: usize) -> Tensor {
     let mut y = x.clone();
     let mut k = n;
