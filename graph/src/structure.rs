@@ -186,6 +186,18 @@ impl Tree {
         part?.at(rest)
     }
 
+    /// The index on the way that a list does not have, and the length of that list.
+    pub fn short(&self, steps: &[Step]) -> Option<(usize, usize)> {
+        let (step, rest) = steps.split_first()?;
+        match (self, step) {
+            (Tree::List(_, items), Step::Index(i)) => match items.get(*i as usize) {
+                Some(item) => item.short(rest),
+                None => Some((*i as usize, items.len())),
+            },
+            _ => self.at(std::slice::from_ref(step))?.short(rest),
+        }
+    }
+
     /// The number of the host value that the part is read as.
     pub fn host(&self) -> Option<u32> {
         match self {

@@ -86,3 +86,18 @@ fn a_state_in_a_loop() {
         });
     }
 }
+
+#[test]
+fn an_element_that_is_not_there() {
+    #[compile(fullgraph)]
+    fn third(xs: &[Tensor]) -> tensorplay::Result<Tensor> {
+        if xs.len() == 9 {
+            return Ok(xs[0].exp());
+        }
+        Ok(xs[2].relu())
+    }
+    let xs = vec![v(&[1.0, -2.0]); 3];
+    assert_eq!(third(&xs).expect("three").to_vec::<f32>(), [1.0, 0.0]);
+    let e = third(&xs[..2]).expect_err("two").to_string();
+    assert!(e.contains("the index is 2, the list has 2 elements"), "{e}");
+}

@@ -216,6 +216,7 @@ fn while_on_metadata() {
 
 #[test]
 fn while_with_a_branch_and_a_loop_inside() {
+    #[allow(clippy::manual_is_multiple_of)] // the remainder is what is captured
     #[compile(fullgraph)]
     fn f(x: &Tensor, w: &Tensor) -> (Tensor, Tensor) {
         let mut y = x.clone();

@@ -130,6 +130,7 @@ impl Chooser<'_> {
             if asks && !self.holds(frame, blob, &inputs, &scalars)? {
                 continue;
             }
+            in_bounds(frame, module)?;
             let mut walk = Walk::new(self, frame, blob, &scalars);
             let types: Vec<TensorType> = inputs.iter().map(|t| t.clone().unwrap_or_default()).collect();
             // binding names the operation that has too few results
@@ -238,6 +239,32 @@ impl Chooser<'_> {
         }
         Ok(true)
     }
+}
+
+/// Whether the lists of a call have the elements that a path reads by number.
+fn in_bounds(frame: &Frame<'_>, module: &GraphModule) -> Result<()> {
+    let graph = &module.graph;
+    let fields = &graph.inputs[graph.inputs.len() - module.fields.len()..];
+    for (id, path) in fields.iter().zip(&module.fields) {
+        let short = frame
+            .trees
+            .get(path.root as usize)
+            .and_then(|t| t.short(&path.steps));
+        let Some((index, len)) = short else { continue };
+        let mut read = graph.outputs.iter().any(|v| v.node == *id);
+        let mut see = |v: Value| read |= v.node == *id;
+        graph
+            .nodes
+            .iter()
+            .for_each(|n| n.args().iter().for_each(|a| a.values(&mut see)));
+        if read {
+            let name = &graph.node(*id).name;
+            let message =
+                format!("`{name}` does not exist: the index is {index}, the list has {len} elements");
+            return Err(Error::value("index", message).with_help("ask for `len()` first"));
+        }
+    }
+    Ok(())
 }
 
 /// Shape evaluation of one path, which enters calls.
