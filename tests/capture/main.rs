@@ -5,7 +5,7 @@
 //! | file | waits for |
 //! |---|---|
 //! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
-//! | `collected.rs` | `Vec::push` in loops of unknown length |
+//! | `collected.rs` | results whose number only a call knows |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
 #![deny(warnings)]

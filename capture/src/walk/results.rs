@@ -118,7 +118,7 @@ impl Walk {
             (ReturnTree::Array(of, n), Kind::List(kinds)) if *n == kinds.len() => {
                 self.parts(kinds, std::iter::repeat(&**of), at, out)
             }
-            (ReturnTree::Vec(of), kind @ (Kind::List(_) | Kind::Pieces(_))) => {
+            (ReturnTree::Vec(of), kind @ (Kind::List(_) | Kind::Pieces(_))) if !grows(&kind) => {
                 let Some(kinds) = self.elements(kind, &at.whole) else {
                     return false;
                 };
@@ -138,6 +138,12 @@ impl Walk {
                     }
                     None => false,
                 }
+            }
+            (ReturnTree::Vec(_), kind) if grows(&kind) => {
+                let message = "a list whose length only a call knows cannot be returned yet";
+                let help = "return the tensors as one, as in `Tensor::stack(&list, 0)`";
+                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message).help(help));
+                false
             }
             (tree, kind) => {
                 let message = format!(
@@ -261,4 +267,9 @@ impl Returned {
             },
         }
     }
+}
+
+/// Whether a list has tensors of a loop whose length only a call knows.
+fn grows(kind: &Kind) -> bool {
+    matches!(kind, Kind::List(kinds) if kinds.iter().any(|k| matches!(k, Kind::Many(_))))
 }
