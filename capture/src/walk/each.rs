@@ -493,6 +493,8 @@ impl Walk {
         }
         let site = self.site();
         let count = match &over {
+            // only lists ask
+            _ if lists.is_empty() => Expr::int(0),
             Over::While(_) => Expr::int(0),
             Over::Range { count, .. } => count.clone(),
             Over::Layers(part, _) => {
