@@ -5,23 +5,22 @@ use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
-use crate::model::{Model, ModelFn, Ty, called, foreign, key};
+use crate::model::{ModelFn, Ty};
 use crate::parameter::{LeafKind, Param, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
 use crate::region::RegionOptions;
 use crate::returns::{ReturnTree, Returns};
 use crate::segment::{self, Entry, Scene, Segmented, is_break};
+use crate::signature::{check_kind, check_receiver, is_method, strip_specs, this};
 use crate::spec::{self, Spec};
 use crate::walk::Walk;
+use crate::words::word;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use syn::{
-    Attribute, FnArg, GenericParam, Item, ItemFn, Meta, Pat, PatType, Receiver, ReceiverKind, ReturnType,
-    Safety, Signature,
-};
+use syn::{FnArg, Item, ItemFn, Pat, PatType, ReturnType};
 use tensorplay_graph::GraphModule;
 
 /// A captured function.
@@ -123,69 +122,6 @@ pub fn sketch(
     captured(env, attribute, attr, item, false)
 }
 
-/// The paths that a function needs from elsewhere: types of fields, and functions that it calls.
-pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream) -> Vec<syn::Path> {
-    let Ok(f) = syn::parse2::<ItemFn>(item.clone()) else {
-        return Vec::new();
-    };
-    if env.complete {
-        return Vec::new();
-    }
-    let Some(called) = calls(env.model.as_deref(), &f, attribute, attr) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<syn::Path> = match &env.model {
-        Some(model) => foreign(model).into_iter().cloned().collect(),
-        None => Vec::new(),
-    };
-    paths.extend(called);
-    paths
-}
-
-/// The paths that a function calls and that are looked up; `None` if it is not captured.
-fn calls(model: Option<&Model>, f: &ItemFn, attribute: Under, attr: &TokenStream) -> Option<Vec<syn::Path>> {
-    let errors = Diagnostics::default();
-    let options = match attribute {
-        Under::Compile => Options::parse(attr.clone(), &errors),
-        Under::Region => Options {
-            fullgraph: true,
-            ..Options::default()
-        },
-    };
-    // a bad attribute is reported by capture
-    let captured = errors.take().is_empty() && !options.disable;
-    captured.then(|| called(model, f, options.is_whole(), &options.inline))
-}
-
-/// The paths that the methods of a struct need from elsewhere.
-pub fn needs_of_type(env: &Env, name: &str) -> Vec<syn::Path> {
-    let Some(model) = env.model.as_deref().filter(|_| !env.complete) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<syn::Path> = foreign(model).into_iter().cloned().collect();
-    for ((owner, _), f) in &model.methods {
-        let Some((under, attr)) = f.captured().filter(|_| owner == name) else {
-            continue;
-        };
-        for path in calls(Some(model), &f.item(), under, &attr).unwrap_or_default() {
-            if !paths.iter().any(|p| key(p) == key(&path)) {
-                paths.push(path);
-            }
-        }
-    }
-    paths
-}
-
-/// Whether arguments of `#[compile(..)]` say that a function has no graph breaks.
-pub fn is_whole(attr: &TokenStream) -> bool {
-    Options::parse(attr.clone(), &Diagnostics::default()).is_whole()
-}
-
-/// Where arguments of `#[compile(..)]` say that the facade crate is.
-pub fn crate_of(attr: &TokenStream) -> Option<syn::Path> {
-    Options::parse(attr.clone(), &Diagnostics::default()).krate
-}
-
 fn captured(
     env: &Rc<Env>,
     attribute: Under,
@@ -283,14 +219,6 @@ struct Parts {
     returns: Returns,
     codes: Vec<Vec<u32>>,
     spans: Vec<Vec<TokenStream>>,
-}
-
-/// The function's own `self`.
-fn this(sig: &Signature) -> Option<TokenStream> {
-    match sig.inputs.first() {
-        Some(FnArg::Receiver(r)) => Some(r.self_token.to_token_stream()),
-        _ => None,
-    }
 }
 
 impl Captured {
@@ -430,135 +358,6 @@ fn is_attribute(tree: &proc_macro2::TokenTree) -> bool {
     }
 }
 
-/// Takes the `#[spec(..)]` attributes off the parameters; one slot a parameter.
-fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
-    let mut out = Vec::new();
-    for input in &mut sig.inputs {
-        let attrs = match input {
-            FnArg::Receiver(r) => &mut r.attrs,
-            FnArg::Typed(t) => &mut t.attrs,
-        };
-        let mut found: Vec<Attribute> = Vec::new();
-        attrs.retain(|a| {
-            let ours = a.path().segments.last().is_some_and(|s| s.ident == "spec");
-            if ours {
-                found.push(a.clone());
-            }
-            !ours
-        });
-        let mut spec = None;
-        for (i, attribute) in found.iter().enumerate() {
-            if matches!(input, FnArg::Receiver(_)) {
-                errors.push(
-                    Diagnostic::new(code::SPEC_NAME, attribute, "`self` is not a tensor")
-                        .help("remove the spec"),
-                );
-            } else if i > 0 {
-                errors.push(
-                    Diagnostic::new(
-                        code::DUPLICATE_ARGUMENT,
-                        attribute,
-                        "this parameter has two specs",
-                    )
-                    .help("keep one"),
-                );
-            } else if let Meta::List(list) = &attribute.meta {
-                match Spec::parse(list.tokens.clone()) {
-                    Ok(s) => spec = Some(s),
-                    Err(d) if d.tokens.is_empty() => {
-                        errors.push(Diagnostic {
-                            tokens: attribute.to_token_stream(),
-                            ..d
-                        });
-                    }
-                    Err(d) => errors.push(d),
-                }
-            } else {
-                errors.push(
-                    Diagnostic::new(code::SPEC_SYNTAX, attribute, "a spec is written in parentheses")
-                        .help("write #[spec(f32[B, 784])]"),
-                );
-            }
-        }
-        out.push(spec);
-    }
-    out
-}
-
-/// A receiver, or the word `Self`, shows that the function stands in an `impl`.
-pub(crate) fn is_method(f: &ItemFn) -> bool {
-    fn says_self(tokens: TokenStream) -> bool {
-        tokens.into_iter().any(|t| match t {
-            proc_macro2::TokenTree::Ident(i) => i == "Self",
-            proc_macro2::TokenTree::Group(g) => says_self(g.stream()),
-            _ => false,
-        })
-    }
-    matches!(f.sig.inputs.first(), Some(FnArg::Receiver(_)))
-        || says_self(f.sig.to_token_stream())
-        || says_self(f.block.to_token_stream())
-}
-
-/// Functions that no dispatch can stand in.
-fn check_kind(f: &ItemFn, errors: &Diagnostics) {
-    let sig = &f.sig;
-    let refuse = |tokens: TokenStream, what: &str, why: &str| {
-        errors.push(
-            Diagnostic::new(
-                code::FUNCTION_KIND,
-                tokens,
-                format!("{what} cannot be compiled: {why}"),
-            )
-            .help("write a plain fn, and call it from this one"),
-        );
-    };
-    if let Some(t) = &sig.constness {
-        refuse(quote!(#t), "a `const fn`", "a const evaluation cannot dispatch");
-    }
-    if let Some(t) = &sig.asyncness {
-        refuse(quote!(#t), "an `async fn`", "a graph does not wait");
-    }
-    if let Safety::Unsafe(t) = &sig.safety {
-        refuse(quote!(#t), "an `unsafe fn`", "a graph cannot keep its contract");
-    }
-    if let Some(t) = &sig.abi {
-        refuse(quote!(#t), "an `extern` function", "its callers are not Rust");
-    }
-    if let Some(t) = &sig.variadic {
-        refuse(quote!(#t), "a variadic function", "its callers are not Rust");
-    }
-    if let Some(t) = &f.modifiers.defaultness {
-        refuse(
-            quote!(#t),
-            "a specialised trait method",
-            "it has no function of its own",
-        );
-    }
-    for p in &sig.generics.params {
-        let (what, help) = match p {
-            // a const parameter is a number that is read when the call starts
-            GenericParam::Lifetime(_) | GenericParam::Const(_) => continue,
-            GenericParam::Type(_) => ("a type parameter", "write the types out"),
-        };
-        errors.push(Diagnostic::new(code::GENERICS, p, format!("{what} cannot be captured yet")).help(help));
-    }
-}
-
-fn check_receiver(r: &Receiver, errors: &Diagnostics) {
-    let plain = matches!(&r.kind, ReceiverKind::Reference(_, _, None)) && r.mutability.is_none();
-    if !plain {
-        let shown = crate::location::text(r.to_token_stream());
-        errors.push(
-            Diagnostic::new(
-                code::RECEIVER,
-                r,
-                format!("the receiver `{shown}` cannot be captured yet"),
-            )
-            .help("take `&self`"),
-        );
-    }
-}
-
 /// How much of a function is captured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
@@ -585,7 +384,7 @@ fn capture(
         let tokens = ty.to_token_stream();
         sig.generics
             .type_params()
-            .any(|p| mentions(tokens.clone(), &p.ident))
+            .any(|p| word(tokens.clone(), &p.ident.to_string()).is_some())
     };
     let returns = match Returns::parse(&sig.output) {
         Ok(r) => Some(r),
@@ -784,13 +583,4 @@ fn segmented(scene: &Scene<'_>, bound: &[Bound<'_>], errors: &Diagnostics) -> Op
     }
     reported.into_iter().for_each(|d| errors.push(d));
     parts
-}
-
-fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
-    use proc_macro2::TokenTree;
-    tokens.into_iter().any(|t| match t {
-        TokenTree::Ident(i) => i == *name,
-        TokenTree::Group(g) => mentions(g.stream(), name),
-        _ => false,
-    })
 }

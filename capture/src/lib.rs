@@ -19,6 +19,7 @@ mod loops;
 mod marker;
 mod model;
 mod nearest;
+mod needs;
 mod parameter;
 mod paths;
 mod reads;
@@ -26,21 +27,21 @@ mod region;
 mod returns;
 mod scope;
 mod segment;
+mod signature;
 mod spec;
 mod walk;
+mod words;
 
 pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
 pub use block::methods;
-pub use captured::{
-    Captured, Failure, Under, compile, compile_in, crate_of, export_type, is_whole, needs, needs_of_type,
-    sketch,
-};
+pub use captured::{Captured, Failure, Under, compile, compile_in, export_type, sketch};
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;
 pub use export::{Exported, FnExport, TypeExport};
 pub use location::{file, line};
 pub use marker::{Marked, Marker, MarkerKind, mark};
 pub use model::{Model, ModelFn, Ty, key, self_name};
+pub use needs::{needs, needs_of_type};
 pub use parameter::{Leaf, LeafKind, Param, ParamTree};
 pub use reads::{CalleeRef, Read};
 pub use returns::ReturnTree;

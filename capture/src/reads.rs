@@ -1,6 +1,7 @@
 //! `Reads`: what a function reads besides its parameters, and what it calls, over all its paths.
 
-use proc_macro2::{TokenStream, TokenTree};
+use crate::words::word;
+use proc_macro2::TokenStream;
 use tensorplay_graph::{FieldPath, GraphModule, HostType, Node, NodeKind, ScalarInput, TensorType};
 
 /// A const, a field, or a part of a struct that a call reads when it starts; it follows the parameters of its sort.
@@ -37,7 +38,7 @@ impl Read {
     pub fn of_a_call(&self) -> bool {
         match self {
             Read::Tensor(_) | Read::Asked(_) => true,
-            Read::Host(tokens) => says_self(tokens.clone()),
+            Read::Host(tokens) => word(tokens.clone(), "self").is_some(),
             Read::PartTensor(_) | Read::PartHost(_) => false,
         }
     }
@@ -61,14 +62,6 @@ impl Read {
             _ => false,
         }
     }
-}
-
-fn says_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|t| match t {
-        TokenTree::Ident(i) => i == "self",
-        TokenTree::Group(g) => says_self(g.stream()),
-        _ => false,
-    })
 }
 
 /// A read that a walk met.

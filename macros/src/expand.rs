@@ -46,42 +46,32 @@ pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStr
             Err(f) => failure(f),
         };
     }
-    let broken = under == Under::Compile && !tensorplay_capture::is_whole(&attr);
-    if broken {
-        let krate = tensorplay_capture::crate_of(&attr);
-        return Chain {
-            goal: Goal::Item,
-            under,
-            attr,
-            item,
-            receiver: env.receiver.clone(),
-            items: env.items.clone(),
-            krate,
-            pending,
-            done: Vec::new(),
-        }
-        .go();
-    }
-    let c = match tensorplay_capture::sketch(env, under, attr.clone(), item.clone()) {
-        Ok(c) => c,
-        Err(f) => return failure(f),
-    };
-    let krate = c.options.krate.clone();
-    let chain = |goal| Chain {
+    let chain = |goal, krate: Option<&Path>| Chain {
         goal,
         under,
         attr: attr.clone(),
         item: item.clone(),
         receiver: env.receiver.clone(),
         items: env.items.clone(),
-        krate: krate.clone(),
+        krate: krate.cloned(),
         pending: pending.clone(),
         done: Vec::new(),
     };
-    let (fallback, record) = (chain::fallback(krate.as_ref()), chain(Goal::Function).go());
+    if under == Under::Compile {
+        let options = tensorplay_capture::Options::of(attr.clone());
+        if !options.is_whole() {
+            return chain(Goal::Item, options.krate.as_ref()).go();
+        }
+    }
+    let c = match tensorplay_capture::sketch(env, under, attr.clone(), item.clone()) {
+        Ok(c) => c,
+        Err(f) => return failure(f),
+    };
+    let krate = c.options.krate.as_ref();
+    let (fallback, record) = (chain::fallback(krate), chain(Goal::Function, krate).go());
     let twin = match c.method || is_opaque(&c) || twin::is_standard(&c.item.sig.ident) {
         true => Twin::Own(TokenStream::new()),
-        false => Twin::Asked(chain(Goal::Twin).go()),
+        false => Twin::Asked(chain(Goal::Twin, krate).go()),
     };
     put(c, quote!(#fallback #record), twin)
 }

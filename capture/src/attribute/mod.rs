@@ -67,6 +67,11 @@ impl Options {
         self.fullgraph || !self.specialize.is_empty()
     }
 
+    /// The same where capture reports the errors.
+    pub fn of(attr: TokenStream) -> Options {
+        Options::parse(attr, &Diagnostics::default())
+    }
+
     /// Parses `fullgraph, dtypes(f32), ..`; each bad argument is an error of its own.
     pub(crate) fn parse(tokens: TokenStream, errors: &Diagnostics) -> Options {
         let mut options = Options::default();

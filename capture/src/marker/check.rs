@@ -1,8 +1,8 @@
 //! What a marker may stand on, and beside.
 
 use super::{Marker, MarkerKind};
-use crate::captured::is_method;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::signature::is_method;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};

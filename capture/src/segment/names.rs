@@ -201,19 +201,6 @@ pub fn union(stmts: &[Stmt], names: &Names) -> Names {
     all
 }
 
-/// All words of tokens, in order.
-pub fn idents(tokens: TokenStream) -> Vec<Ident> {
-    let mut out = Vec::new();
-    for t in tokens {
-        match t {
-            TokenTree::Ident(i) => out.push(i),
-            TokenTree::Group(g) => out.extend(idents(g.stream())),
-            _ => {}
-        }
-    }
-    out
-}
-
 /// The words that are arguments of their own, or stand before `=` or `:`, in the tokens of a macro.
 pub fn alone(tokens: TokenStream) -> Names {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();

@@ -3,7 +3,8 @@
 use super::trial::Fault;
 use crate::diagnostic::{Diagnostic, code};
 use crate::walk::READS_DATA;
-use proc_macro2::TokenStream;
+use crate::words::word;
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprMacro, Stmt, StmtMacro};
@@ -115,12 +116,18 @@ impl Break {
             Fault::Mixed => Break::new(whole(), "branches with different sorts of values".into()),
             Fault::Opaque(name) => {
                 let message = format!("`{name}` is neither a tensor nor a number, as far as tokens tell");
-                Break::new(word(s.to_token_stream(), name).unwrap_or_else(whole), message)
+                Break::new(
+                    word(s.to_token_stream(), name).map_or_else(whole, Ident::into_token_stream),
+                    message,
+                )
             }
             Fault::Unstable(name) => {
                 let message =
                     format!("a branch or size that reads `{name}`, which changes while the function runs");
-                Break::new(word(s.to_token_stream(), name).unwrap_or_else(whole), message)
+                Break::new(
+                    word(s.to_token_stream(), name).map_or_else(whole, Ident::into_token_stream),
+                    message,
+                )
             }
             Fault::Kept => Break::new(whole(), "a value that is borrowed, or not one tensor".into()),
             Fault::Question => Break::new(
@@ -129,16 +136,6 @@ impl Break {
             ),
         })
     }
-}
-
-/// The first token that is that word.
-fn word(tokens: TokenStream, name: &str) -> Option<TokenStream> {
-    use proc_macro2::TokenTree;
-    tokens.into_iter().find_map(|t| match t {
-        TokenTree::Ident(i) if i == name => Some(TokenTree::Ident(i).into()),
-        TokenTree::Group(g) => word(g.stream(), name),
-        _ => None,
-    })
 }
 
 /// The first method among tokens that reads tensor data.

@@ -4,6 +4,7 @@ use super::locals::Local;
 use super::names::{Names, changed_in};
 use super::trial::{Fault, Wanted};
 use super::{Break, End, Splitter, inner, is_break, is_cfg, lets, names, uses};
+use crate::words::words;
 use syn::Stmt;
 
 /// Macros that bind no local, though they are given names.
@@ -134,7 +135,7 @@ impl Splitter<'_> {
                 let known = m.mac.path.segments.last().map(|s| s.ident.to_string());
                 let known = known.is_some_and(|n| BINDS_NOTHING.contains(&n.as_str()));
                 let alone = names::alone(m.mac.tokens.clone());
-                for ident in names::idents(m.mac.tokens.clone()) {
+                for ident in words(m.mac.tokens.clone()) {
                     let name = ident.to_string();
                     let new = self.locals.get(&name).is_none() && !name.starts_with(char::is_uppercase);
                     if new || !known && alone.contains(&name) {

@@ -398,11 +398,6 @@ impl Walk {
         self.read_scalar(&Read::Host(p.tokens.clone()), text(p.tokens.clone()), guess)
     }
 
-    /// A number that is read when the call starts.
-    fn read_number(&mut self, read: &Read, name: String, ty: HostType) -> Expr {
-        self.read_scalar(read, name, ty)
-    }
-
     /// The scalar of the graph that a read is.
     fn read_scalar(&mut self, read: &Read, name: String, ty: HostType) -> Expr {
         let at = match self.reads.position(read) {

@@ -148,7 +148,7 @@ impl Walk {
         if method == "device" {
             return Kind::Opaque(question);
         }
-        Kind::Host(self.read_number(&Read::Asked(question), name, HostType::Bool))
+        Kind::Host(self.read_scalar(&Read::Asked(question), name, HostType::Bool))
     }
 
     /// Reports a use that is no question.
@@ -175,7 +175,7 @@ impl Walk {
         let at = Span::mixed_site();
         let question = quote_spanned!(at=> match #value { #pat => true, _ => false });
         let name = format!("matches!({}, {})", shown(value), text(pat.to_token_stream()));
-        Some(self.read_number(&read(question), name, HostType::Bool))
+        Some(self.read_scalar(&read(question), name, HostType::Bool))
     }
 
     /// `match mode { .. }`: one number tells the arm. `None` if this is not about such a value.
@@ -204,7 +204,7 @@ impl Walk {
         }
         let question = quote_spanned!(Span::mixed_site()=> match #value { #arms });
         let name = format!("match {} {{ {} }}", shown(&value), arms_shown.join(", "));
-        let arm = self.read_number(&read(question), name, HostType::I64);
+        let arm = self.read_scalar(&read(question), name, HostType::I64);
         for (i, a) in m.arms.iter().enumerate() {
             let last = i + 1 == m.arms.len();
             let this = Expr::binary(HostBinary::Eq, arm.clone(), Expr::int(i as i64));
@@ -257,7 +257,7 @@ impl Walk {
         let op = &e.op;
         let name = format!("{} {} {}", shown(&a), op.to_token_stream(), shown(&b));
         let question = read(quote!(#a #op #b));
-        Some(Kind::Host(self.read_number(&question, name, HostType::Bool)))
+        Some(Kind::Host(self.read_scalar(&question, name, HostType::Bool)))
     }
 
     /// The expression, when the call starts, of a value that only host code knows.

@@ -4,6 +4,7 @@ use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::parameter::host_type;
+use crate::words::words;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
@@ -258,16 +259,8 @@ impl<'ast> Visit<'ast> for Assigned {
 
     fn visit_macro(&mut self, m: &'ast syn::Macro) {
         // a macro may assign what it names
-        fn idents(tokens: TokenStream, out: &mut Vec<String>) {
-            for t in tokens {
-                match t {
-                    TokenTree::Ident(i) => out.push(i.to_string()),
-                    TokenTree::Group(g) => idents(g.stream(), out),
-                    _ => {}
-                }
-            }
-        }
-        idents(m.tokens.clone(), &mut self.receivers);
+        let named = words(m.tokens.clone());
+        self.receivers.extend(named.iter().map(ToString::to_string));
     }
 }
 
