@@ -84,6 +84,8 @@ pub struct PartOf {
     pub name: String,
     /// The tokens that name it.
     pub tokens: TokenStream,
+    /// Whether its tensors can be assigned for the caller.
+    pub lent: bool,
 }
 
 impl Kind {

@@ -2,7 +2,7 @@
 //!
 //! While a body is walked, the scalars of the function are not all known yet. So a step's number, and the numbers and
 //! parts of a loop's element, are marks; at the end each region gets, in this order, the step's number, the scalars of what
-//! encloses it, and the numbers of its element; and as aggregates its element, and those of what encloses it.
+//! encloses it, and the numbers of its elements; and as aggregates its elements, and those of what encloses it.
 
 use std::collections::BTreeMap;
 use tensorplay_graph::{
@@ -43,8 +43,8 @@ pub(crate) fn close(module: &mut GraphModule, looped: &[Looped]) {
     regions(module, &scope, looped);
 }
 
-/// The regions of a node; for a loop, its number and the list that it is over.
-type Regions = (Vec<usize>, Option<(i64, Option<FieldPath>)>);
+/// The regions of a node; for a loop, its number and the lists that it is over.
+type Regions = (Vec<usize>, Option<(i64, Vec<FieldPath>)>);
 
 fn regions(module: &mut GraphModule, scope: &Scope, looped: &[Looped]) {
     let shared = GraphModule {
@@ -61,14 +61,11 @@ fn regions(module: &mut GraphModule, scope: &Scope, looped: &[Looped]) {
                 return Some((call.regions.to_vec(), None));
             }
             let link = n.link()?;
-            let Callee::Body { over, regions } = &link.callee else {
+            let Callee::Body { regions, .. } = &link.callee else {
                 return None;
             };
-            let list = match over {
-                Arg::Field(path) => Some(path.clone()),
-                _ => None,
-            };
-            Some((regions.clone(), Some((link.site as i64, list))))
+            let lists = link.callee.lists().cloned().collect();
+            Some((regions.clone(), Some((link.site as i64, lists))))
         })
         .collect();
     for node in &mut module.graph.nodes {
@@ -90,13 +87,13 @@ fn regions(module: &mut GraphModule, scope: &Scope, looped: &[Looped]) {
                     guards(region, scope);
                     regions(region, scope, looped);
                 }
-                Some((site, list)) => {
+                Some((site, lists)) => {
                     let inner = enter(
                         region,
                         scope,
                         &shared,
                         looped.iter().find(|l| l.site == *site),
-                        list.as_ref(),
+                        lists,
                     );
                     guards(region, &inner);
                     regions(region, &inner, looped);
@@ -112,7 +109,7 @@ fn enter(
     outer: &Scope,
     shared: &GraphModule,
     looped: Option<&Looped>,
-    list: Option<&FieldPath>,
+    lists: &[FieldPath],
 ) -> Scope {
     let k = outer.depth;
     let mut scope = Scope {
@@ -132,13 +129,19 @@ fn enter(
     region.scalars.extend(shared.scalars.iter().map(own));
     scope.scalars.insert(INDEX + k, 0);
     region.aggregates.clone_from(&shared.aggregates);
-    if let Some(list) = list {
-        scope.roots.values_mut().for_each(|i| *i += 1);
-        scope.roots.insert(ELEMENT + k, 0);
+    let n = lists.len() as u32;
+    scope.roots.values_mut().for_each(|i| *i += n);
+    for (i, list) in lists.iter().enumerate() {
+        scope.roots.insert(ELEMENT | k << LOOP_SHIFT | i as u32, i as u32);
         let schema = element_schema(shared, list, outer);
-        let name = "element".to_string();
-        region.aggregates.insert(0, Aggregate { name, schema });
+        let name = match n {
+            1 => "element".to_string(),
+            _ => format!("element_{i}"),
+        };
+        region.aggregates.insert(i, Aggregate { name, schema });
     }
+    // which of the lists a part of an element is of
+    let number = |root: u32| root & ((1 << LOOP_SHIFT) - 1);
     for (n, (name, path, ty)) in looped.into_iter().flat_map(|l| l.hosts.iter().enumerate()) {
         let mark = ELEMENT | k << LOOP_SHIFT | n as u32;
         scope.scalars.insert(mark, region.scalars.len() as u32);
@@ -146,13 +149,13 @@ fn enter(
             name: name.clone(),
             ty: *ty,
             source: Some(FieldPath {
-                root: 0,
+                root: number(path.root),
                 ..path.clone()
             }),
         });
     }
     for path in &mut region.fields {
-        path.root = 0;
+        path.root = number(path.root);
     }
     scope
 }

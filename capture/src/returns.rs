@@ -2,7 +2,8 @@
 //!
 //! How many tensors a function returns may differ from path to path: an `Option` is there or not, a `Vec` has a
 //! length. Each path has a list of codes that tell, one for each of these, in the order in which the result is made:
-//! 1 or 0, or the length.
+//! 1 or 0, or the length. Where only a call knows the length, [`OPEN_LIST`](tensorplay_graph::OPEN_LIST) says how it
+//! follows from those of lists of the graph.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::parameter::{alias, last_segment, note_of_alias};

@@ -4,7 +4,7 @@
 //! names an earlier value, argument kinds fit the op's row, outputs exist.
 
 use crate::op::row::Lowering;
-use crate::structure::{Aggregate, FieldPath};
+use crate::structure::{Aggregate, FieldPath, Write};
 use crate::{DType, Expr, Host, HostType, Op, Symbol, TensorType};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -313,7 +313,8 @@ impl Graph {
         self.nodes[at.index()].interior = false;
     }
 
-    /// Whether a value stands for a list: what every step of a loop adds. Among the tensors of `cat` it is all of them.
+    /// Whether a value stands for a list: what every step of a loop adds. Among the tensors of `cat`, and among the
+    /// outputs, it is all of them.
     pub fn is_list(&self, v: Value) -> bool {
         match self.nodes.get(v.node.index()).and_then(Node::link) {
             Some(link) => matches!(link.callee, Callee::Body { .. }) && v.index as usize >= link.carry.len(),
@@ -382,9 +383,9 @@ pub struct GraphModule {
     /// The tensor parameters whose values a call replaces, which are variables: the outputs behind the results are the
     /// new values.
     pub updates: Vec<u32>,
-    /// The tensor parameters that the caller lends as `&mut` and this path assigns: the last outputs are what it
-    /// finds there when the call has succeeded.
-    pub writes: Vec<u32>,
+    /// What the caller lends as `&mut` and this path assigns: the last outputs are what it finds there when the call
+    /// has succeeded. Of the elements of a list, the output is a list.
+    pub writes: Vec<Write>,
     /// Dims of tensor parameters that `mark_static` makes a part of the key, by number where the call is dynamic.
     pub statics: Vec<(u32, i64)>,
     /// The spec of each result, if it has one.
@@ -408,7 +409,7 @@ pub struct Link<'a> {
     pub tensors: &'a [Arg],
     /// Its numbers; a loop's body takes the step's number first.
     pub hosts: &'a [Arg],
-    /// Its aggregates; the body of a loop over a list takes the element first.
+    /// Its aggregates; the body of a loop over lists takes their elements first.
     pub aggregates: &'a [Arg],
 }
 
@@ -419,11 +420,29 @@ pub enum Callee<'a> {
     Function(usize),
     /// The body of a loop.
     Body {
-        /// The number of steps, or the list whose elements it goes over.
+        /// The number of steps, or the lists whose elements it goes over, as far as the shortest has any.
         over: &'a Arg,
         /// The paths through the body, by region.
         regions: Vec<usize>,
     },
+}
+
+impl<'a> Callee<'a> {
+    /// The lists that a loop goes over.
+    pub fn lists(&self) -> impl Iterator<Item = &'a FieldPath> + use<'a> {
+        let over: &'a [Arg] = match self {
+            Callee::Body {
+                over: Arg::List(lists),
+                ..
+            } => lists,
+            Callee::Body { over, .. } => std::slice::from_ref(*over),
+            Callee::Function(_) => &[],
+        };
+        over.iter().filter_map(|a| match a {
+            Arg::Field(path) => Some(path),
+            _ => None,
+        })
+    }
 }
 
 /// A call of regions, taken apart.

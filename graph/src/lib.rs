@@ -26,7 +26,7 @@ pub use host::{Env, Expr, Host, HostBinary, HostError, HostType, HostUnary};
 pub use interpreter::{Demand, EvalArg, EvalError, Interpreter, Meta, TypeError, TypeInterpreter};
 pub use op::Op;
 pub use scalar::Scalar;
-pub use structure::{Aggregate, FieldPath, Schema, Step, Tree};
+pub use structure::{Aggregate, FieldPath, OPEN_LIST, Schema, Step, Tree, Write};
 pub use text::ParseError;
 pub use transformer::{TransformError, Transformer, copy_call};
 pub use types::{Dim, Shape, Symbol, TensorType, display_shape};

@@ -75,18 +75,54 @@ impl FieldPath {
     }
 }
 
+/// Prints `2`, `some` or `[1]`.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Field(i) => i.fmt(f),
+            Step::Some => f.write_str("some"),
+            Step::Index(i) => write!(f, "[{i}]"),
+        }
+    }
+}
+
 /// Prints `field(0, 2, some, [1])`.
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "field({}", self.root)?;
         for step in &self.steps {
-            match step {
-                Step::Field(i) => write!(f, ", {i}")?,
-                Step::Some => f.write_str(", some")?,
-                Step::Index(i) => write!(f, ", [{i}]")?,
-            }
+            write!(f, ", {step}")?;
         }
         f.write_str(")")
+    }
+}
+
+/// A mark on the code of a list that a function returns, where only a call knows its length: the list consists of the
+/// results from this number on, as many as the next code says, and some of these are lists.
+pub const OPEN_LIST: u32 = 1 << 31;
+
+/// What the caller lends as `&mut` and a path assigns.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Write {
+    /// The tensor parameter of that number; it may be a part of an aggregate.
+    Input(u32),
+    /// A part of each element of a list, from the first on.
+    Elements(FieldPath, Vec<Step>),
+}
+
+/// Prints `input 2` or `each(field(0), 1)`.
+impl fmt::Display for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Write::Input(i) => write!(f, "input {i}"),
+            Write::Elements(list, part) => {
+                write!(f, "each({list}")?;
+                for step in part {
+                    write!(f, ", {step}")?;
+                }
+                f.write_str(")")
+            }
+        }
     }
 }
 

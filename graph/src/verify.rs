@@ -14,6 +14,7 @@ use crate::error::count;
 use crate::op::row::Lowering;
 use crate::{
     Arg, Callee, Dim, Expr, GraphModule, HostType, NodeId, NodeKind, Op, OpError, Symbol, TensorType, Value,
+    Write,
 };
 use std::fmt;
 
@@ -68,8 +69,8 @@ pub enum VerifyErrorKind {
     Guard(String),
     /// There are fewer outputs than new values of parameters.
     NewValues,
-    /// The parameter of a new value is not there, or has another one.
-    NewValue(u32),
+    /// The place of a new value is not there, has another one, or takes a list where the value is none.
+    NewValue(Write),
     /// Input nodes and `Graph::inputs` do not name each other.
     Input(u32),
     /// A symbol that the module does not declare.
@@ -136,7 +137,9 @@ impl fmt::Display for VerifyErrorKind {
             VerifyErrorKind::NewValues => {
                 f.write_str("there are fewer outputs than new values of parameters")
             }
-            VerifyErrorKind::NewValue(i) => write!(f, "input {i} has two new values, or is not there"),
+            VerifyErrorKind::NewValue(place) => {
+                write!(f, "{place} has two new values, or is not there")
+            }
             VerifyErrorKind::Input(i) => write!(f, "input {i} is not the node that the graph lists for it"),
             VerifyErrorKind::Symbol(s) => write!(f, "symbol {s} is not declared"),
             VerifyErrorKind::SymbolRange(name) => write!(f, "no size fits the bounds of `{name}`"),
@@ -237,11 +240,21 @@ fn check_module(module: &GraphModule, errors: &mut Vec<VerifyError>) {
     if module.updates.len() + module.writes.len() > graph.outputs.len() {
         push(VerifyErrorKind::NewValues);
     }
-    for news in [&module.updates, &module.writes] {
-        for (k, &i) in news.iter().enumerate() {
-            if i as usize >= graph.inputs.len() || news[..k].contains(&i) {
-                push(VerifyErrorKind::NewValue(i));
-            }
+    let is_there = |i: u32| (i as usize) < graph.inputs.len();
+    for (k, &i) in module.updates.iter().enumerate() {
+        if !is_there(i) || module.updates[..k].contains(&i) {
+            push(VerifyErrorKind::NewValue(Write::Input(i)));
+        }
+    }
+    let first = graph.outputs.len().saturating_sub(module.writes.len());
+    for (k, write) in module.writes.iter().enumerate() {
+        let list = graph.outputs.get(first + k).is_some_and(|v| graph.is_list(*v));
+        let fits = match write {
+            Write::Input(i) => is_there(*i) && !list,
+            Write::Elements(path, _) => (path.root as usize) < module.aggregates.len() && list,
+        };
+        if !fits || module.writes[..k].contains(write) {
+            push(VerifyErrorKind::NewValue(write.clone()));
         }
     }
     for spec in module.specs.iter().chain(&module.output_specs).flatten() {

@@ -4,8 +4,8 @@
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use tensorplay_capture::{HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
-use tensorplay_graph::GraphModule;
+use tensorplay_capture::{Captured, HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
+use tensorplay_graph::{GraphModule, Write};
 
 /// The tensors and the numbers of a call, each in the order of the graph.
 #[derive(Default)]
@@ -185,11 +185,45 @@ pub fn returned(tree: &ReturnTree, o: &Ident) -> TokenStream {
     }
 }
 
+/// Assigns what the call gives the parts of lists; `own` tensors are of other parameters.
+pub fn list_writes(c: &Captured, own: usize, o: &Ident, p: &TokenStream) -> TokenStream {
+    let own = own as u32;
+    let of_list = |w: &Write| match w {
+        Write::Input(i) => *i >= own,
+        Write::Elements(..) => true,
+    };
+    let lent = c.params.iter().filter_map(Param::list).any(|(_, lent)| lent);
+    if !lent || !may_write(&c.paths, of_list) {
+        return TokenStream::new();
+    }
+    let (w, own) = (
+        Ident::new("__tp_writer", Span::mixed_site()),
+        Literal::u32_unsuffixed(own),
+    );
+    let receiver = c.receiver.iter().map(|this| quote!(#w.skip(#this);));
+    let lists = c
+        .params
+        .iter()
+        .filter_map(Param::list)
+        .map(|(name, lent)| match lent {
+            true => quote!(#w.write(&mut *#name);),
+            false => quote!(#w.skip(&#name);),
+        });
+    quote! {
+        let mut #w = #p::Writer::new(&mut #o, #own);
+        #(#receiver)* #(#lists)*
+    }
+}
+
+/// Whether some path writes such a place; before what a function needs was looked up, one may.
+fn may_write(paths: &[GraphModule], place: impl Fn(&Write) -> bool) -> bool {
+    paths.is_empty() || paths.iter().any(|path| path.writes.iter().any(&place))
+}
+
 /// Assigns what the call gives `&mut` parameters.
 pub fn writes(leaves: impl Iterator<Item = Leaf>, paths: &[GraphModule], o: &Ident) -> TokenStream {
     let tensors = leaves.filter(|l| l.kind == LeafKind::Tensor).zip(0u32..);
-    // before what a function needs was looked up, any of them may be
-    let written = |i: &u32| paths.is_empty() || paths.iter().any(|path| path.writes.contains(i));
+    let written = |i: &u32| may_write(paths, |w| *w == Write::Input(*i));
     let new = Ident::new("__tp_new", Span::mixed_site());
     let write = |(leaf, i): (Leaf, u32)| {
         let place = leaf.place.filter(|_| written(&i))?;

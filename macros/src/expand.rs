@@ -341,14 +341,16 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     let given = Arguments::of(&c.params, p).with(reads, p);
     // the parts of structs and lists follow
     let lists = c.params.iter().filter_map(Param::list);
-    let lists = lists.map(|name| quote!(&#name));
+    let lists = lists.map(|(name, _)| quote!(&#name));
     let aggregates: Vec<TokenStream> = c.receiver.iter().cloned().chain(lists).collect();
     let call = |method: &str| given.call(reach, method, &aggregates, p);
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
-    let leaves = c.params.iter().flat_map(|param| param.leaves());
-    let writes = arguments::writes(leaves, &c.paths, &o);
+    let leaves: Vec<_> = c.params.iter().flat_map(Param::leaves).collect();
+    let own = c.params.iter().map(|param| param.tree.tensors()).sum();
+    let mut writes = arguments::writes(leaves.into_iter(), &c.paths, &o);
+    writes.extend(arguments::list_writes(c, own, &o, p));
     match (&c.returns, c.fallible) {
         (ReturnTree::Tensor, false) if writes.is_empty() => {
             let call = call("tensor");

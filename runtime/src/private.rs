@@ -8,7 +8,7 @@ pub use crate::dispatch::{
 pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
-pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, LookedUp};
+pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, LookedUp, Places, Writer};
 pub use crate::{DType, Device, Error, Tensor};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -134,6 +134,12 @@ impl<T: Dummy, const N: usize> Dummy for [T; N] {
 impl<T> Dummy for &[T] {
     fn dummy() -> Self {
         &[]
+    }
+}
+
+impl<T> Dummy for &mut [T] {
+    fn dummy() -> Self {
+        &mut []
     }
 }
 

@@ -1,9 +1,9 @@
 //! `Fields`: a struct of tensors is flattened into the arguments of a call, in the order of its
-//! [`Schema`](tensorplay_graph::Schema).
+//! [`Schema`](tensorplay_graph::Schema); and `Places`: the tensors that it lends get their new values in that order.
 //!
 //! Invariant: what is pushed depends on the type, the lengths and the flags that were pushed before, and on nothing else.
 
-use crate::dispatch::HostArg;
+use crate::dispatch::{HostArg, Outputs};
 use crate::{Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, DType, PoolOptions, Tensor};
 use smallvec::SmallVec;
 use tensorplay_graph::Host;
@@ -77,6 +77,85 @@ pub trait FieldsMissing<'a> {
 
 impl<'a, T> FieldsMissing<'a> for &LookedUp<'a, T> {}
 
+/// Gives what the caller lends as `&mut` its new values: walks the tensors of aggregates in the order in which they were
+/// flattened.
+#[derive(Debug)]
+pub struct Writer<'o> {
+    outputs: &'o mut Outputs,
+    /// The number of the next tensor.
+    next: u32,
+}
+
+impl<'o> Writer<'o> {
+    /// Behind the tensors of a function's own parameters.
+    pub fn new(outputs: &'o mut Outputs, own: u32) -> Writer<'o> {
+        Writer { outputs, next: own }
+    }
+
+    /// An aggregate that is only read.
+    pub fn skip<T: Fields + ?Sized>(&mut self, value: &T) {
+        let parts = Arguments::default().with(value);
+        self.next += parts.tensors.len() as u32;
+    }
+
+    /// An aggregate that is lent.
+    pub fn write<T: Places + ?Sized>(&mut self, value: &mut T) {
+        value.write(self);
+    }
+}
+
+/// What a lent list may hold.
+pub trait Places {
+    /// Assigns the tensors that have new values.
+    fn write(&mut self, writer: &mut Writer<'_>);
+}
+
+impl Places for Tensor {
+    fn write(&mut self, writer: &mut Writer<'_>) {
+        if let Some(new) = writer.outputs.written(writer.next) {
+            *self = new;
+        }
+        writer.next += 1;
+    }
+}
+
+impl<T: Places> Places for Option<T> {
+    fn write(&mut self, writer: &mut Writer<'_>) {
+        if let Some(value) = self {
+            value.write(writer);
+        }
+    }
+}
+
+impl<T: Places> Places for [T] {
+    fn write(&mut self, writer: &mut Writer<'_>) {
+        self.iter_mut().for_each(|value| value.write(writer));
+    }
+}
+
+macro_rules! places_in {
+    ($($t:ty),* $(,)?) => {$(
+        impl<T: Places + ?Sized> Places for $t {
+            fn write(&mut self, writer: &mut Writer<'_>) {
+                (**self).write(writer);
+            }
+        }
+    )*};
+}
+places_in!(&mut T, Box<T>);
+
+impl<T: Places> Places for Vec<T> {
+    fn write(&mut self, writer: &mut Writer<'_>) {
+        self.as_mut_slice().write(writer);
+    }
+}
+
+impl<T: Places, const N: usize> Places for [T; N] {
+    fn write(&mut self, writer: &mut Writer<'_>) {
+        self.as_mut_slice().write(writer);
+    }
+}
+
 impl Fields for Tensor {
     fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
         out.tensors.push(self);
@@ -89,6 +168,10 @@ macro_rules! numbers {
             fn fields<'a>(&'a self, out: &mut Arguments<'a>) {
                 out.hosts.push(HostArg::from(*self));
             }
+        }
+
+        impl Places for $t {
+            fn write(&mut self, _: &mut Writer<'_>) {}
         }
     )*};
 }
@@ -131,6 +214,14 @@ macro_rules! tuples {
                 $($t.fields(out);)*
             }
         }
+
+        impl<$($t: Places),*> Places for ($($t,)*) {
+            fn write(&mut self, writer: &mut Writer<'_>) {
+                #[allow(non_snake_case)]
+                let ($($t,)*) = self;
+                $($t.write(writer);)*
+            }
+        }
     )*};
 }
 tuples!((A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F));
@@ -144,7 +235,7 @@ macro_rules! pointers {
         }
     )*};
 }
-pointers!(&T Box<T> std::rc::Rc<T> std::sync::Arc<T>);
+pointers!(&T &mut T Box<T> std::rc::Rc<T> std::sync::Arc<T>);
 
 macro_rules! options {
     ($($t:ty)*) => {$(

@@ -91,7 +91,7 @@ pub fn analyse(source: &GraphModule) -> Result<Blob, CompileError> {
 /// The blob, and the source graph that it holds.
 fn prepare(source: &GraphModule) -> Result<(Blob, GraphModule), CompileError> {
     let mut source = source.clone();
-    PassManager::standard()
+    PassManager::source()
         .run(&mut source)
         .map_err(CompileError::Pass)?;
     let module = expand(&source)?;

@@ -42,7 +42,11 @@ fn features_of_every_depth() {
     let x = iota(&[2, 4]);
     for depth in [1, 2, 6, 0] {
         let net = Net {
-            blocks: (0..depth).map(|_| Block { w: iota(&[4, 4]) * 0.25 - 2.0 }).collect(),
+            blocks: (0..depth)
+                .map(|_| Block {
+                    w: iota(&[4, 4]) * 0.25 - 2.0,
+                })
+                .collect(),
         };
         let features = against_body!(net.features(&x));
         assert_eq!(features.len(), depth);

@@ -4,8 +4,6 @@
 //!
 //! | file | waits for |
 //! |---|---|
-//! | `lists_later.rs` | slices and vectors of any length as results, and as places that are written |
-//! | `collected.rs` | results whose number only a call knows |
 //! | `regions.rs` | `#[nested_compile_region]` |
 //! | `extras.rs` | forms that are not promised |
 #![deny(warnings)]
@@ -16,10 +14,13 @@ mod check;
 mod blocks;
 mod branches;
 mod breaks;
+mod caches;
+mod collected;
 mod guards;
 mod lists;
 mod loops;
 mod models;
+mod open_lists;
 mod parameters;
 mod returns;
 mod seed;

@@ -98,3 +98,26 @@ fn the_users_error_type() {
     let e = explain!(product);
     assert_eq!((e.calls.dispatched, e.calls.errors), (1, 1), "{e}");
 }
+
+#[test]
+fn what_nothing_depends_on_fails_all_the_same() {
+    #[compile(fullgraph)]
+    fn unused(x: &Tensor, w: &Tensor, rows: &Tensor) -> Tensor {
+        let _ = x.matmul(w);
+        let _ = w.index_select(rows, 0);
+        x.relu()
+    }
+    let (x, rows) = (iota(&[2, 3]), |i: i64| Tensor::from_slice(&[i], 1));
+    let message = |w: &Tensor, i: i64| {
+        let call = || {
+            let run = std::panic::AssertUnwindSafe(|| unused(&x, w, &rows(i)));
+            let e = std::panic::catch_unwind(run).expect_err("the body fails");
+            e.downcast::<String>().map_or_else(|_| String::new(), |s| *s)
+        };
+        assert_eq!(call(), tensorplay::compiler::disable_capture(call));
+        call()
+    };
+    assert!(message(&iota(&[2, 3]), 0).contains("matmul"));
+    assert!(message(&iota(&[3, 2]), 3).contains("index_select"));
+    against_body!(unused(&x, &iota(&[3, 2]), &rows(2)));
+}

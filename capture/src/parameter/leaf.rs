@@ -173,9 +173,12 @@ impl Place {
 }
 
 impl Param {
-    /// The name, if it is a list, whose parts follow the parameters.
-    pub fn list(&self) -> Option<&Ident> {
-        matches!(self.tree, ParamTree::List(_)).then_some(&self.name)
+    /// Of a list, whose parts follow the parameters, the name and whether its elements can be assigned.
+    pub fn list(&self) -> Option<(&Ident, bool)> {
+        match self.tree {
+            ParamTree::List(_, lent) => Some((&self.name, lent)),
+            _ => None,
+        }
     }
 
     /// Its tensors and numbers, from left to right: whether an `Option` is there, then what it holds.
@@ -201,7 +204,7 @@ fn leaves(tree: &ParamTree, place: &Place, out: &mut Vec<Leaf>) {
             out.push(place.leaf(LeafKind::Present, first_span(inner)));
             leaves(inner, &place.inside(), out);
         }
-        ParamTree::List(_) | ParamTree::Opaque => {}
+        ParamTree::List(..) | ParamTree::Opaque => {}
     }
 }
 
@@ -213,6 +216,6 @@ fn first_span(tree: &ParamTree) -> Span {
         ParamTree::Tuple(parts) | ParamTree::Array(parts) => {
             parts.first().map_or_else(Span::call_site, first_span)
         }
-        ParamTree::List(_) | ParamTree::Opaque => Span::call_site(),
+        ParamTree::List(..) | ParamTree::Opaque => Span::call_site(),
     }
 }

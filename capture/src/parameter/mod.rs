@@ -52,8 +52,8 @@ pub enum ParamTree {
     Array(Vec<ParamTree>),
     /// An `Option`.
     Optional(Box<ParamTree>),
-    /// A slice or a `Vec`, whose length a call knows; these are its elements.
-    List(Ty),
+    /// A slice or a `Vec`, whose length a call knows: what its elements are, and whether they can be assigned.
+    List(Ty, bool),
     /// Of another type, which host code alone can ask about.
     Opaque,
 }
@@ -63,7 +63,7 @@ impl ParamTree {
     pub fn tensors(&self) -> usize {
         match self {
             ParamTree::Tensor(_) => 1,
-            ParamTree::Host(..) | ParamTree::List(_) | ParamTree::Opaque => 0,
+            ParamTree::Host(..) | ParamTree::List(..) | ParamTree::Opaque => 0,
             ParamTree::Reference(_, to) | ParamTree::Optional(to) => to.tensors(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().map(ParamTree::tensors).sum(),
         }
@@ -72,7 +72,7 @@ impl ParamTree {
     /// How many numbers and flags it holds.
     pub(crate) fn hosts(&self) -> usize {
         match self {
-            ParamTree::Tensor(_) | ParamTree::List(_) | ParamTree::Opaque => 0,
+            ParamTree::Tensor(_) | ParamTree::List(..) | ParamTree::Opaque => 0,
             ParamTree::Host(..) => 1,
             ParamTree::Reference(_, to) => to.hosts(),
             ParamTree::Optional(to) => 1 + to.hosts(),
@@ -83,7 +83,7 @@ impl ParamTree {
     /// Whether a part of it is of another type than tensors and numbers.
     pub fn is_opaque(&self) -> bool {
         match self {
-            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::List(_) => false,
+            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::List(..) => false,
             ParamTree::Opaque => true,
             ParamTree::Reference(_, to) | ParamTree::Optional(to) => to.is_opaque(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().any(ParamTree::is_opaque),
@@ -96,14 +96,15 @@ impl ParamTree {
             ParamTree::Reference(mutable, to) => *mutable || to.lends(),
             ParamTree::Optional(to) => to.lends(),
             ParamTree::Tuple(parts) | ParamTree::Array(parts) => parts.iter().any(ParamTree::lends),
-            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::List(_) | ParamTree::Opaque => false,
+            ParamTree::List(_, lent) => *lent,
+            ParamTree::Tensor(_) | ParamTree::Host(..) | ParamTree::Opaque => false,
         }
     }
 
     /// A whole parameter; lists stand in no other structure.
     fn of_parameter(ty: &Type) -> Result<ParamTree, Diagnostic> {
         match list(ty) {
-            Some(element) if element.is_plain() => Ok(ParamTree::List(element)),
+            Some((element, lent)) if element.is_plain() => Ok(ParamTree::List(element, lent)),
             _ => ParamTree::parse(ty),
         }
     }
@@ -137,18 +138,22 @@ impl ParamTree {
     }
 }
 
-/// The elements of `&[T]`, `Vec<T>` and `&Vec<T>`.
-fn list(ty: &Type) -> Option<Ty> {
+/// The elements of a slice or a `Vec`, behind any references, and whether they can be assigned for the caller.
+fn list(ty: &Type) -> Option<(Ty, bool)> {
     match ty {
         Type::Paren(t) => list(&t.elem),
         Type::Group(t) => list(&t.elem),
-        Type::Reference(r) if r.mutability.is_some() => None,
-        Type::Reference(r) => match &*r.elem {
-            Type::Slice(s) => Some(Ty::of(&s.elem, &|_| false)),
-            to => list(to),
-        },
+        Type::Reference(r) => {
+            let (element, lent) = match &*r.elem {
+                Type::Slice(s) => (Ty::of(&s.elem, &|_| false), true),
+                to => list(to).map(|(element, lent)| (element, lent || !matches!(to, Type::Reference(_))))?,
+            };
+            Some((element, lent && r.mutability.is_some()))
+        }
         _ => match Ty::of(ty, &|_| false) {
-            Ty::List(element) if last_segment(ty).is_some_and(|(s, _)| s.ident == "Vec") => Some(*element),
+            Ty::List(element) if last_segment(ty).is_some_and(|(s, _)| s.ident == "Vec") => {
+                Some((*element, false))
+            }
             _ => None,
         },
     }
@@ -229,7 +234,7 @@ fn refuse(ty: &Type) -> Diagnostic {
         ty,
         format!("a parameter of type `{shown}` cannot be captured yet"),
     )
-    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length or Option; or lists to read, as `&[T]` or `Vec<T>`")
+    .help("take tensors, numbers, bool or DType, by value, `&` or `&mut`, in tuples, arrays of a literal length or Option; or lists of these, as `&[T]`, `&mut [T]` or `Vec<T>`")
 }
 
 /// The last segment of a path type, and the number of segments.

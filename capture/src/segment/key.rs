@@ -2,7 +2,7 @@
 
 use tensorplay_graph::op::row::{LaneClass, Lowering, ParamKind};
 use tensorplay_graph::passes::decompose;
-use tensorplay_graph::{Arg, GraphModule, NodeKind, Value};
+use tensorplay_graph::{Arg, GraphModule, NodeKind, Value, Write};
 
 /// The tensors and scalars that some path uses, by number.
 pub struct Used {
@@ -27,7 +27,11 @@ pub fn used(modules: &[GraphModule]) -> Used {
         nodes.for_each(|a| a.values(&mut read));
         m.graph.outputs.iter().for_each(|v| read(*v));
         m.graph.guards.iter().for_each(|g| g.values(&mut read));
-        let changed = m.updates.iter().chain(&m.writes);
+        let written = m.writes.iter().filter_map(|w| match w {
+            Write::Input(i) => Some(i),
+            Write::Elements(..) => None,
+        });
+        let changed = m.updates.iter().chain(written);
         changed.for_each(|i| used.tensors[*i as usize] = true);
         all_scalars(m, &mut used.scalars);
     }

@@ -108,7 +108,7 @@ fn of_tree(tree: &ParamTree) -> Local {
         ParamTree::Tuple(_) | ParamTree::Array(_) | ParamTree::Optional(_) | ParamTree::Opaque => {
             Local::Parts(tree.clone())
         }
-        ParamTree::List(_) => Local::Opaque,
+        ParamTree::List(..) => Local::Opaque,
     }
 }
 

@@ -59,6 +59,11 @@ impl Walk {
             return pushed;
         }
         let receiver = self.expr(&m.receiver);
+        self.method_of(receiver, m)
+    }
+
+    /// Apart from [`method`](Walk::method), whose frame is on the stack once for each link of a chain.
+    fn method_of(&mut self, receiver: Kind, m: &ExprMethodCall) -> Kind {
         let name = m.method.to_string();
         match receiver {
             Kind::Unknown => {

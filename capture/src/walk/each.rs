@@ -10,18 +10,16 @@ use super::control::Body;
 use super::lent::Slot;
 use super::{Jump, Walk};
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::{Kind, Many, PartOf};
-use crate::loops::{ELEMENT, INDEX, LOOP_SHIFT, Looped};
+use crate::kind::{Kind, PartOf};
+use crate::loops::{ELEMENT, INDEX, LOOP_SHIFT};
 use crate::model::Ty;
 use crate::paths;
 use crate::reads::Part;
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::{Block, Expr as Syntax, ExprForLoop, ExprWhile, Pat};
 use tensorplay_graph::{
-    Arg, Expr, FieldPath, Graph, GraphModule, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType,
-    Value,
+    Arg, Expr, FieldPath, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType, Value,
 };
 
 /// A loop as written.
@@ -61,29 +59,90 @@ impl<'a> Loop<'a> {
 pub(super) enum Over {
     /// As long as this holds.
     While(Box<Syntax>),
-    /// Layers; with their numbers?
-    Layers(PartOf, bool),
+    /// The elements of lists, as far as the shortest has any.
+    Lists { lists: Vec<PartOf>, item: Item },
     /// `lo..lo + count`.
     Range { lo: Expr, count: Expr, ty: HostType },
 }
 
+/// What a loop over lists gives each step.
+#[derive(Clone)]
+pub(super) enum Item {
+    /// An element of the list of that number.
+    Element(usize),
+    /// The number of the step.
+    Number,
+    Pair(Box<Item>, Box<Item>),
+}
+
+impl Item {
+    /// The same behind so many lists.
+    fn behind(self, n: usize) -> Item {
+        match self {
+            Item::Element(i) => Item::Element(i + n),
+            Item::Number => Item::Number,
+            Item::Pair(a, b) => Item::Pair(Box::new(a.behind(n)), Box::new(b.behind(n))),
+        }
+    }
+}
+
+impl Over {
+    /// The elements of a list.
+    pub fn list(part: PartOf) -> Over {
+        Over::Lists {
+            lists: vec![part],
+            item: Item::Element(0),
+        }
+    }
+
+    /// With the number of each step; `None` where the steps have one already.
+    pub fn enumerate(self) -> Option<Over> {
+        match self {
+            Over::Lists { lists, item } => Some(Over::Lists {
+                lists,
+                item: Item::Pair(Box::new(Item::Number), Box::new(item)),
+            }),
+            Over::While(_) | Over::Range { .. } => None,
+        }
+    }
+
+    /// Two loops side by side, if both are over lists.
+    pub fn zip(self, other: Over) -> Option<Over> {
+        match (self, other) {
+            (Over::Lists { mut lists, item: a }, Over::Lists { lists: more, item: b }) => {
+                let b = b.behind(lists.len());
+                lists.extend(more);
+                Some(Over::Lists {
+                    lists,
+                    item: Item::Pair(Box::new(a), Box::new(b)),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What a loop changes.
-struct Changed {
+pub(super) struct Changed {
     /// Tensors, with their values before the loop.
-    carried: Vec<(Slot, Value)>,
+    pub carried: Vec<(Slot, Value)>,
     /// Lists, with their lengths before the loop.
-    lists: Vec<(String, usize)>,
+    pub lists: Vec<(String, usize)>,
+    /// What it assigns of the elements that it goes over.
+    pub parts: Vec<Part>,
 }
 
 /// A loop that is being walked.
 #[derive(Debug, Default)]
 pub(super) struct LoopFrame {
     /// Tensors of the element, with their nodes on the present path.
-    tensors: Vec<(Part, Option<NodeId>)>,
+    pub tensors: Vec<(Part, Option<NodeId>)>,
     /// Numbers of the element.
-    hosts: Vec<(Part, HostType)>,
+    pub hosts: Vec<(Part, HostType)>,
     /// What the caller lends and the loop carries.
     pub cells: Vec<usize>,
+    /// Parts of the element that a step assigned.
+    assigned: Vec<Part>,
 }
 
 /// What a walk through the body yields.
@@ -96,11 +155,11 @@ enum Through {
 }
 
 /// A path through the body.
-struct Step {
-    body: Body,
-    guards: Vec<Expr>,
+pub(super) struct Step {
+    pub body: Body,
+    pub guards: Vec<Expr>,
     /// The node of each tensor of the element.
-    elements: Vec<Option<NodeId>>,
+    pub elements: Vec<Option<NodeId>>,
 }
 
 impl Walk {
@@ -140,11 +199,16 @@ impl Walk {
                 }
             }
         }
-        let changed = Changed { carried, lists };
+        let mut changed = Changed {
+            carried,
+            lists,
+            parts: Vec::new(),
+        };
         let slots = changed.carried.iter();
         let mut types: Vec<TensorType> = slots.map(|(_, v)| self.builder.ty(*v).clone()).collect();
         // types only get wider: shapes that a step changes become unknown
-        for _ in 0..4 {
+        let mut rounds = 0;
+        while rounds < 4 {
             let mark = self.mark();
             let errors = self.errors.len();
             let Some((steps, frame)) = self.body_paths(f, (pat, &over), &changed, &types) else {
@@ -153,6 +217,12 @@ impl Walk {
             if self.errors.len() > errors {
                 return self.refuse_loop_silently(f);
             }
+            if !frame.assigned.is_empty() {
+                changed.parts.extend(frame.assigned);
+                self.rewind(mark);
+                continue;
+            }
+            rounds += 1;
             let mut wider = types.clone();
             for step in &steps {
                 for (ty, out) in wider.iter_mut().zip(&step.body.outputs) {
@@ -233,9 +303,14 @@ impl Walk {
         f: &Loop<'_>,
         (pat, over): (Option<&Pat>, &Over),
         k: u32,
-        Changed { carried, lists }: &Changed,
+        Changed {
+            carried,
+            lists,
+            parts,
+        }: &Changed,
         types: &[TensorType],
     ) -> Through {
+        let known_cells = self.cells_so_far();
         let mark = self.builder.module.graph.nodes.len();
         let region_mark = self.builder.module.regions.len();
         let known_updates = self.updates.len();
@@ -262,23 +337,7 @@ impl Walk {
                 holds = self.condition(condition);
                 Kind::unit()
             }
-            Over::Layers(part, numbered) => {
-                let inner = match &part.ty {
-                    Ty::List(inner) => (**inner).clone(),
-                    other => other.clone(),
-                };
-                let element = self.part(PartOf {
-                    path: FieldPath::root(ELEMENT + k),
-                    ty: inner,
-                    name: format!("{}[_]", part.name),
-                    tokens: part.tokens.clone(),
-                });
-                let index = Expr::Param(INDEX + k, HostType::Usize);
-                match numbered {
-                    true => Kind::List(vec![Kind::Host(index), element]),
-                    false => element,
-                }
-            }
+            Over::Lists { lists, item } => self.loop_item(k, lists, item),
             Over::Range { lo, ty, .. } => {
                 let index = Expr::Cast(*ty, Box::new(Expr::Param(INDEX + k, HostType::Usize)));
                 Kind::Host(match lo.literal().and_then(tensorplay_graph::Host::as_int) {
@@ -326,6 +385,27 @@ impl Walk {
         for ((slot, _), kind) in carried.iter().zip(before) {
             self.fill(slot, kind);
         }
+        let assigned: Vec<(Part, Kind)> = self.assigned_parts(k).collect();
+        for part in parts {
+            let new = assigned.iter().find(|(p, _)| p.path == part.path);
+            outputs.push(match new {
+                Some((_, Kind::Tensor(v))) => *v,
+                // the path leaves it as it is
+                _ => self.read_element(k, part.clone()),
+            });
+        }
+        let unknown = assigned.iter().any(|(_, kind)| !matches!(kind, Kind::Tensor(_)));
+        let known = known && !unknown;
+        let new = assigned.into_iter().map(|(p, _)| p);
+        if let Some(frame) = self.loops.last_mut() {
+            for part in new {
+                let is = |p: &Part| p.path == part.path;
+                if !parts.iter().any(is) && !frame.assigned.iter().any(is) {
+                    frame.assigned.push(part);
+                }
+            }
+        }
+        self.forget_cells(known_cells);
         let leaves = match self.jump.take() {
             // the last word of a step
             Some(Jump {
@@ -374,9 +454,34 @@ impl Walk {
         }
     }
 
+    /// What a step of a loop over lists goes over.
+    fn loop_item(&mut self, k: u32, lists: &[PartOf], item: &Item) -> Kind {
+        match item {
+            Item::Number => Kind::Host(Expr::Param(INDEX + k, HostType::Usize)),
+            Item::Pair(a, b) => {
+                let (a, b) = (self.loop_item(k, lists, a), self.loop_item(k, lists, b));
+                Kind::List(vec![a, b])
+            }
+            Item::Element(i) => {
+                let list = &lists[*i];
+                let ty = match &list.ty {
+                    Ty::List(inner) => (**inner).clone(),
+                    other => other.clone(),
+                };
+                self.part(PartOf {
+                    path: FieldPath::root(ELEMENT | k << LOOP_SHIFT | *i as u32),
+                    ty,
+                    name: format!("{}[_]", list.name),
+                    tokens: list.tokens.clone(),
+                    lent: list.lent,
+                })
+            }
+        }
+    }
+
     /// The loop, by its number, whose element a path begins with.
     pub(super) fn element(&self, path: &FieldPath) -> Option<u32> {
-        path.root.checked_sub(ELEMENT)
+        path.root.checked_sub(ELEMENT).map(|mark| mark >> LOOP_SHIFT)
     }
 
     /// A tensor of a loop's element.
@@ -419,223 +524,6 @@ impl Walk {
             frame.hosts.len() - 1
         });
         Expr::Param(ELEMENT | k << LOOP_SHIFT | at as u32, ty)
-    }
-
-    /// Cuts a body off, and keeps the nodes of tensors of outer elements.
-    fn cut_loop(
-        &mut self,
-        k: u32,
-        mark: usize,
-        region_mark: usize,
-        outputs: Vec<Value>,
-        guards: Vec<Expr>,
-    ) -> (Body, Vec<Expr>, Vec<Option<NodeId>>) {
-        let own = |n: u32| n & ELEMENT != 0 && (n & !ELEMENT) >> LOOP_SHIFT == k;
-        let (body, moved) = self.cut_where(mark, region_mark, outputs, &|n| !own(n));
-        let mut guards = guards;
-        for g in &mut guards {
-            g.map_values(&mut |v| moved(v));
-        }
-        for frame in &mut self.loops {
-            for (_, node) in &mut frame.tensors {
-                *node = node.map(|id| moved(id.into()).node);
-            }
-        }
-        let elements = self
-            .loops
-            .last()
-            .map(|f| f.tensors.iter().map(|(_, n)| *n).collect());
-        (body, guards, elements.unwrap_or_default())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn push_each(
-        &mut self,
-        f: &Loop<'_>,
-        over: Over,
-        Changed { carried, lists }: Changed,
-        mut types: Vec<TensorType>,
-        steps: Vec<Step>,
-        frame: LoopFrame,
-    ) -> Kind {
-        let mut captured: Vec<Value> = Vec::new();
-        for step in &steps {
-            let mut read = |v: Value| {
-                if v.node.index() < step.body.mark && !captured.contains(&v) {
-                    captured.push(v);
-                }
-            };
-            let nodes = step.body.nodes.iter().skip(carried.len());
-            nodes.for_each(|n| n.args().iter().for_each(|a| a.values(&mut read)));
-            step.body.outputs.iter().for_each(|v| read(*v));
-            step.guards.iter().for_each(|g| g.values(&mut read));
-        }
-        // what is added to a list has the type that all paths have in common; a step may be of any size
-        for k in 0..2 * lists.len() {
-            let mut all = steps.iter().map(|s| {
-                let v = s.body.outputs[carried.len() + k];
-                s.body.type_of(v, &self.builder.module.graph)
-            });
-            let mut ty = all.next().unwrap_or_default();
-            all.for_each(|other| common(&mut ty, &other));
-            types.push(ty);
-        }
-        let first = self.builder.module.regions.len();
-        let n = steps.len();
-        for (i, step) in steps.into_iter().enumerate() {
-            let name = if n == 1 {
-                "body".to_string()
-            } else {
-                format!("body_{i}")
-            };
-            let region = self.loop_region(name, carried.len(), &captured, step, &frame);
-            self.builder.module.regions.push(region);
-        }
-        let site = self.site();
-        let count = match &over {
-            // only lists ask
-            _ if lists.is_empty() => Expr::int(0),
-            Over::While(_) => Expr::int(0),
-            Over::Range { count, .. } => count.clone(),
-            Over::Layers(part, _) => {
-                let name = format!("{}.len()", part.name);
-                let path = part.path.clone();
-                self.read_part_host(Part { path, name }, HostType::Usize)
-            }
-        };
-        let at = f.head.clone();
-        let over = match &over {
-            Over::While(_) => Arg::None,
-            Over::Layers(part, _) => Arg::Field(part.path.clone()),
-            Over::Range { count, .. } => Arg::Host(count.clone()),
-        };
-        self.at(f.word.span(), at.clone());
-        self.looped.push(Looped {
-            site,
-            hosts: frame
-                .hosts
-                .into_iter()
-                .map(|(p, t)| (p.name, p.path, t))
-                .collect(),
-        });
-        let values = |l: &mut dyn Iterator<Item = Value>| Arg::List(l.map(Arg::Value).collect());
-        let args = vec![
-            over,
-            Arg::int(site),
-            values(&mut carried.iter().map(|(_, v)| *v)),
-            values(&mut captured.iter().copied()),
-            Arg::List(Vec::new()),
-            Arg::List(Vec::new()),
-            Arg::ints((first..first + n).map(|r| r as i64)),
-        ];
-        match self.builder.call_regions(Op::Each, args, types) {
-            Ok(values) => {
-                let added = values[carried.len()..].to_vec();
-                for ((slot, _), v) in carried.iter().zip(values) {
-                    self.fill(slot, Kind::Tensor(v));
-                }
-                for ((name, _), pair) in lists.iter().zip(added.chunks(2)) {
-                    if let (Some(Kind::List(kinds)), [list, rows]) = (self.scope.get(name), pair) {
-                        let mut kinds = kinds.clone();
-                        kinds.push(Kind::Many(Many {
-                            list: *list,
-                            rows: *rows,
-                            count: count.clone(),
-                        }));
-                        self.scope.assign(name, Kind::List(kinds));
-                    }
-                }
-                Kind::unit()
-            }
-            Err(e) => self.op_error(&e, &[], &[], at),
-        }
-    }
-
-    fn loop_region(
-        &self,
-        name: String,
-        carried: usize,
-        captured: &[Value],
-        step: Step,
-        frame: &LoopFrame,
-    ) -> GraphModule {
-        let Step {
-            body,
-            guards,
-            elements,
-        } = step;
-        let own = carried + captured.len();
-        let inputs = own + frame.tensors.len();
-        // the nodes of the element's tensors are inputs of the region, the others follow them
-        let mut place: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
-        let mut next = inputs;
-        for (i, _) in body.nodes.iter().enumerate() {
-            let id = NodeId((body.mark + i) as u32);
-            let element = elements.iter().position(|e| *e == Some(id));
-            place.push(match element {
-                _ if i < carried => NodeId(i as u32),
-                Some(e) => NodeId((own + e) as u32),
-                None => {
-                    next += 1;
-                    NodeId(next as u32 - 1)
-                }
-            });
-        }
-        let to = |v: Value| match v.node.index().checked_sub(body.mark) {
-            Some(i) => Value { node: place[i], ..v },
-            None => {
-                let k = captured.iter().position(|c| *c == v).unwrap_or(0);
-                NodeId((carried + k) as u32).into()
-            }
-        };
-        let mut graph = Graph::default();
-        let mut input = |name: &str, ty: TensorType| {
-            let index = graph.inputs.len() as u32;
-            let id = graph.push(Node {
-                kind: NodeKind::Input(index),
-                name: name.to_string(),
-                location: 0,
-                types: vec![ty],
-                interior: false,
-            });
-            graph.inputs.push(id);
-        };
-        for node in &body.nodes[..carried] {
-            input(&node.name, node.types[0].clone());
-        }
-        for v in captured {
-            let name = &self.builder.module.graph.node(v.node).name;
-            input(name, self.builder.ty(*v).clone());
-        }
-        for (part, _) in &frame.tensors {
-            input(&part.name, TensorType::default());
-        }
-        for (i, mut node) in body.nodes.into_iter().enumerate().skip(carried) {
-            let id = NodeId((body.mark + i) as u32);
-            if elements.contains(&Some(id)) {
-                continue;
-            }
-            node.args_mut()
-                .iter_mut()
-                .for_each(|a| a.map_values(&mut |v| to(v)));
-            graph.push(node);
-        }
-        graph.outputs = body.outputs.into_iter().map(to).collect();
-        graph.guards = guards
-            .into_iter()
-            .map(|mut g| {
-                g.map_values(&mut |v| to(v));
-                g
-            })
-            .collect();
-        GraphModule {
-            name,
-            specs: vec![None; inputs],
-            fields: frame.tensors.iter().map(|(p, _)| p.path.clone()).collect(),
-            graph,
-            regions: body.regions,
-            ..GraphModule::default()
-        }
     }
 
     fn refuse_loop(&mut self, f: &Loop<'_>, d: Diagnostic) -> Kind {

@@ -33,12 +33,26 @@ impl Walk {
         kind
     }
 
+    /// The kinds of expressions that nest deep; the frames of the others are not on the stack with theirs.
     fn expression(&mut self, e: &Expr) -> Kind {
         match e {
             Expr::Paren(p) => self.raw(&p.expr),
             Expr::Group(p) => self.raw(&p.expr),
             Expr::Lit(l) => self.literal(&l.lit),
             Expr::Path(p) => self.path(p),
+            Expr::Unary(u) => self.unary(u),
+            Expr::Binary(b) => self.binary(b),
+            Expr::Cast(c) => self.cast(c),
+            Expr::MethodCall(m) => self.method(m),
+            Expr::Call(c) => self.function_call(c),
+            Expr::Field(f) => self.field(f),
+            Expr::Block(b) if b.label.is_none() => self.block(&b.block),
+            other => self.other_expression(other),
+        }
+    }
+
+    fn other_expression(&mut self, e: &Expr) -> Kind {
+        match e {
             Expr::Reference(r) => match &r.mutability {
                 None => match self.expr(&r.expr) {
                     Kind::Place(p) => Kind::Place(Place { borrowed: true, ..p }),
@@ -49,11 +63,6 @@ impl Walk {
                     None => self.skip(e, e.to_token_stream(), "a mutable borrow"),
                 },
             },
-            Expr::Unary(u) => self.unary(u),
-            Expr::Binary(b) => self.binary(b),
-            Expr::Cast(c) => self.cast(c),
-            Expr::MethodCall(m) => self.method(m),
-            Expr::Call(c) => self.function_call(c),
             Expr::Try(t) => match self.expr(&t.expr) {
                 Kind::Try(inner) => *inner,
                 Kind::Unknown => Kind::Unknown,
@@ -69,8 +78,6 @@ impl Walk {
             Expr::Array(a) => Kind::List(a.elems.iter().map(|e| self.raw(e)).collect()),
             Expr::Repeat(r) => self.repeat(r),
             Expr::Index(i) => self.index(i),
-            Expr::Field(f) => self.field(f),
-            Expr::Block(b) if b.label.is_none() => self.block(&b.block),
             Expr::Assign(a) => {
                 let kind = self.raw(&a.right);
                 self.assign(&a.left, kind);

@@ -203,10 +203,10 @@ impl Walk {
                 }
                 "enumerate" => {
                     let items = match self.items(&m.receiver)? {
-                        Items::Open(Over::Layers(part, false)) => {
-                            return Some(Items::Open(Over::Layers(part, true)));
-                        }
-                        Items::Open(_) => return self.endless(e),
+                        Items::Open(over) => match over.enumerate() {
+                            Some(over) => return Some(Items::Open(over)),
+                            None => return self.endless(e),
+                        },
                         Items::Known(items) => items.into_iter().enumerate(),
                     };
                     let index = |i: usize| {
@@ -220,9 +220,17 @@ impl Walk {
                 _ => self.listed(e),
             },
             Syntax::MethodCall(m) if m.method == "zip" && m.args.len() == 1 => {
-                let (a, b) = (self.known_items(&m.receiver)?, self.known_items(&m.args[0])?);
-                let pairs = a.into_iter().zip(b).map(|(a, b)| Kind::List(vec![a, b]));
-                Some(Items::Known(pairs.collect()))
+                match (self.items(&m.receiver)?, self.items(&m.args[0])?) {
+                    (Items::Known(a), Items::Known(b)) => {
+                        let pairs = a.into_iter().zip(b).map(|(a, b)| Kind::List(vec![a, b]));
+                        Some(Items::Known(pairs.collect()))
+                    }
+                    (Items::Open(a), Items::Open(b)) => match a.zip(b) {
+                        Some(over) => Some(Items::Open(over)),
+                        None => self.endless(e),
+                    },
+                    _ => self.endless(e),
+                }
             }
             Syntax::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 => {
                 let items = self.known_items(&m.receiver)?;
@@ -254,7 +262,18 @@ impl Walk {
         let at = tokens(e);
         match self.raw(e) {
             Kind::Part(part) if matches!(part.ty, Ty::List(_)) => {
-                Some(Items::Open(Over::Layers(part, false)))
+                if part.lent && (self.is_rewritten(part.path.root) || self.is_changed(part.path.root)) {
+                    let message = format!(
+                        "elements of `{}` were assigned above, which a loop over it cannot see yet",
+                        part.name
+                    );
+                    self.fail(
+                        Diagnostic::new(code::STATEMENT, at, message)
+                            .help("assign them in one loop, or behind it"),
+                    );
+                    return None;
+                }
+                Some(Items::Open(Over::list(part)))
             }
             list @ (Kind::List(_) | Kind::Pieces(_)) => self.elements(list, &at).map(Items::Known),
             Kind::Unknown => None,

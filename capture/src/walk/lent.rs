@@ -6,21 +6,44 @@
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::Kind;
+use crate::kind::{Kind, PartOf};
 use crate::model::Ty;
 use crate::parameter::{Param, ParamTree, Place};
+use crate::reads::Part;
 use crate::spec::Spec;
 use proc_macro2::TokenStream;
-use tensorplay_graph::{Expr, HostType, ScalarInput, Value};
+use tensorplay_graph::{Expr, FieldPath, HostType, NodeKind, ScalarInput, Step, Value};
 
 /// What the caller lends for assignment.
 #[derive(Debug)]
 pub(super) struct Cell {
-    /// Which input it is, and that input's value; `None` if this is no tensor, which cannot be assigned yet.
-    pub own: Option<(u32, Value)>,
+    /// What it is when the function, or the step of a loop, starts.
+    pub own: Own,
+    /// Of which aggregate it is which part.
+    part: Option<FieldPath>,
     /// What is there now.
     pub value: Kind,
     name: String,
+}
+
+/// What a cell holds before anything is assigned.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Own {
+    /// No tensor, so nothing can be assigned yet.
+    Other,
+    /// The input of that number.
+    Input(u32, Value),
+    /// A tensor of the element that a loop has come to, by the number of the loop.
+    Element(u32, Value),
+}
+
+/// A list of which a loop assigned a part of each element.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    pub list: FieldPath,
+    pub part: Vec<Step>,
+    /// The new values, a list.
+    pub values: Value,
 }
 
 impl Cell {
@@ -89,8 +112,12 @@ impl Walk {
     pub(super) fn slot_name(&self, slot: &Slot) -> String {
         match slot {
             Slot::Local(name) => name.clone(),
-            Slot::Cell(i) => self.cells[*i].name.clone(),
+            Slot::Cell(i) => self.cell_name(*i),
         }
+    }
+
+    fn cell_name(&self, cell: usize) -> String {
+        self.cells.get(cell).map(|c| c.name.clone()).unwrap_or_default()
     }
 
     pub(super) fn fill(&mut self, slot: &Slot, kind: Kind) {
@@ -98,7 +125,13 @@ impl Walk {
             Slot::Local(name) => {
                 self.scope.assign(name, kind);
             }
-            Slot::Cell(i) => self.cells[*i].value = kind,
+            Slot::Cell(i) => self.set(*i, kind),
+        }
+    }
+
+    fn set(&mut self, cell: usize, value: Kind) {
+        if let Some(cell) = self.cells.get_mut(cell) {
+            cell.value = value;
         }
     }
 
@@ -141,9 +174,9 @@ impl Walk {
                 let (v, input) = (self.builder.input(name, spec), self.tensors as u32);
                 self.tensors += 1;
                 self.places.push(place.clone());
-                (Some((input, v)), Kind::Tensor(v))
+                (Own::Input(input, v), Kind::Tensor(v))
             }
-            ParamTree::Host(ty, _) => (None, Kind::Host(self.scalar(name.clone(), *ty))),
+            ParamTree::Host(ty, _) => (Own::Other, Kind::Host(self.scalar(name.clone(), *ty))),
             ParamTree::Optional(inner) => {
                 let tag = self.scalar(format!("{name}.is_some()"), HostType::Bool);
                 // what stands for an absent tensor has no spec to keep
@@ -156,20 +189,107 @@ impl Walk {
                     }
                     false => self.bind_part(inner, &inside, written, specs),
                 };
-                (None, Kind::Maybe(tag, Box::new(held)))
+                (Own::Other, Kind::Maybe(tag, Box::new(held)))
             }
-            ParamTree::List(element) => {
+            ParamTree::List(element, lent) => {
                 let ty = Ty::List(Box::new(element.clone()));
-                return self.aggregate(name, ty, place.tokens().clone());
+                return self.aggregate(name, ty, place.tokens().clone(), *lent);
             }
-            ParamTree::Opaque => (None, Kind::Opaque(place.tokens().clone())),
+            ParamTree::Opaque => (Own::Other, Kind::Opaque(place.tokens().clone())),
         };
         if !place.lent {
             return value;
         }
         let name = name.clone();
-        self.cells.push(Cell { own, value, name });
+        self.cell(own, None, value, name)
+    }
+
+    fn cell(&mut self, own: Own, part: Option<FieldPath>, value: Kind, name: String) -> Kind {
+        self.cells.push(Cell {
+            own,
+            part,
+            value,
+            name,
+        });
         Kind::Cell(self.cells.len() - 1)
+    }
+
+    /// A tensor of a list that the caller lends.
+    pub(super) fn lent_part(&mut self, part: &PartOf) -> Kind {
+        if let Some(i) = self
+            .cells
+            .iter()
+            .position(|c| c.part.as_ref() == Some(&part.path))
+        {
+            return Kind::Cell(i);
+        }
+        let read = Part {
+            path: part.path.clone(),
+            name: part.name.clone(),
+        };
+        let own = match self.element(&part.path) {
+            Some(k) => Own::Element(k, self.read_element(k, read)),
+            None if self.is_rewritten(part.path.root) => {
+                let message = format!(
+                    "`{}` was assigned by a loop over its list, and cannot be used behind it yet",
+                    part.name
+                );
+                return self.fail(
+                    Diagnostic::new(code::STATEMENT, &part.tokens, message)
+                        .help("use the new value in the loop, or push it to a list there"),
+                );
+            }
+            None => {
+                let v = self.read_part(read, part.tokens.clone());
+                match self.builder.module.graph.node(v.node).kind {
+                    NodeKind::Input(input) => Own::Input(input, v),
+                    NodeKind::Call(..) => Own::Other,
+                }
+            }
+        };
+        match own {
+            Own::Input(_, v) | Own::Element(_, v) => {
+                self.cell(own, Some(part.path.clone()), Kind::Tensor(v), part.name.clone())
+            }
+            Own::Other => Kind::Unknown,
+        }
+    }
+
+    /// Whether a loop assigned elements of a list.
+    pub(super) fn is_rewritten(&self, root: u32) -> bool {
+        self.rewritten.iter().any(|r| r.list.root == root)
+    }
+
+    /// Whether a part of a list was assigned by its number.
+    pub(super) fn is_changed(&self, root: u32) -> bool {
+        let changed = |c: &Cell| match (&c.own, &c.value) {
+            (Own::Input(_, own), Kind::Tensor(v)) => v != own,
+            (_, value) => matches!(value, Kind::Unknown),
+        };
+        let of_list = |c: &&Cell| c.part.as_ref().is_some_and(|p| p.root == root);
+        self.cells.iter().filter(of_list).any(changed)
+    }
+
+    /// What the step of a loop leaves in the parts of its elements that it assigned.
+    pub(super) fn assigned_parts(&self, k: u32) -> impl Iterator<Item = (Part, Kind)> + '_ {
+        self.cells.iter().filter_map(move |c| match (&c.own, &c.part) {
+            (Own::Element(of, own), Some(path)) if *of == k => {
+                let path = path.clone();
+                let same = matches!(&c.value, Kind::Tensor(v) if v == own);
+                let name = c.name.clone();
+                (!same).then(|| (Part { path, name }, c.value.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Forgets the cells from that number on: nothing outside of the step of a loop names them.
+    pub(super) fn forget_cells(&mut self, from: usize) {
+        self.cells.truncate(from);
+    }
+
+    pub(super) fn cells_so_far(&self) -> usize {
+        self.cells.len()
     }
 
     fn scalar(&mut self, name: String, ty: HostType) -> Expr {
@@ -187,7 +307,7 @@ impl Walk {
     pub(super) fn load(&self, kind: Kind) -> Kind {
         let all = |kinds: Vec<Kind>| kinds.into_iter().map(|k| self.load(k)).collect();
         match kind {
-            Kind::Cell(i) => self.cells[i].value.clone(),
+            Kind::Cell(i) => self.cells.get(i).map_or(Kind::Unknown, |c| c.value.clone()),
             Kind::List(kinds) => Kind::List(all(kinds)),
             Kind::Some(held) => Kind::Some(Box::new(self.load(*held))),
             Kind::Try(held) => Kind::Try(Box::new(self.load(*held))),
@@ -207,10 +327,14 @@ impl Walk {
     /// The cells in it are unknown from here on.
     pub(super) fn spoil(&mut self, kind: &Kind) {
         match kind {
-            Kind::Cell(i) => self.cells[*i].value = Kind::Unknown,
+            Kind::Cell(i) => self.set(*i, Kind::Unknown),
             Kind::List(kinds) => kinds.iter().for_each(|k| self.spoil(k)),
             _ => {}
         }
+    }
+
+    fn can_store(&self, cell: usize) -> bool {
+        self.cells.get(cell).is_some_and(|c| !matches!(c.own, Own::Other))
     }
 
     /// Puts a value in place of what is lent.
@@ -218,10 +342,16 @@ impl Walk {
         match (into, value) {
             (Kind::Unknown, _) => {}
             (into, Kind::Unknown) => self.spoil(&into),
-            (Kind::Cell(i), value) if self.cells[i].own.is_some() => {
+            (Kind::Cell(i), value) if self.can_store(i) => {
                 // a closure of the same function is reported where it ends
                 let outside = self.scope.assigns_outside();
-                if !outside && (self.in_closure > 0 || self.loops.iter().any(|l| !l.cells.contains(&i))) {
+                // a step's own element lies inside the loops around it
+                let around = match self.cells[i].own {
+                    Own::Element(k, _) => k as usize + 1,
+                    _ => 0,
+                };
+                let mut loops = self.loops.iter().skip(around);
+                if !outside && (self.in_closure > 0 || loops.any(|l| !l.cells.contains(&i))) {
                     let message = "an assignment through a `&mut` parameter of another function cannot be captured yet in a closure or loop";
                     self.fail(
                         Diagnostic::new(code::STATEMENT, at, message)
@@ -232,9 +362,9 @@ impl Walk {
                     Some(v) if !outside => Kind::Tensor(v),
                     _ => Kind::Unknown,
                 };
-                let name = self.cells[i].name.clone();
+                let name = self.cell_name(i);
                 self.name(&name, &value);
-                self.cells[i].value = value;
+                self.set(i, value);
             }
             (Kind::List(into), Kind::List(values)) if into.len() == values.len() => {
                 for (into, value) in into.into_iter().zip(values) {

@@ -2,12 +2,13 @@
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::{Kind, PartOf};
-use crate::location::tokens;
+use crate::kind::{Kind, PartOf, Pieces};
+use crate::location::{location, tokens};
 use crate::model::Ty;
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprMethodCall, ExprRepeat, Macro, Pat, Token, parse_quote_spanned};
 use tensorplay_graph::{Arg, Expr as Scalar, Host, HostBinary, HostType, Op, Value};
 
@@ -195,13 +196,74 @@ impl Walk {
                 __tp_parts.push(__tp_part.clone());
             }
         };
+        let whole = p.tokens.clone();
+        let bound = [("__tp_list", Kind::Part(p)), ("__tp_parts", Kind::unit())];
+        self.in_place_of(&whole, bound, |walk| walk.for_loop(&all))
+    }
+
+    /// Walks what stands for `whole`, with these names; what `__tp_parts` is then. Its places are that of `whole`.
+    fn in_place_of<const N: usize>(
+        &mut self,
+        whole: &TokenStream,
+        bound: [(&str, Kind); N],
+        walk: impl FnOnce(&mut Walk) -> Kind,
+    ) -> Kind {
+        let first = self.spans.len();
         self.scope.enter();
-        self.scope.bind("__tp_list", Kind::Part(p));
-        self.scope.bind("__tp_parts", Kind::unit());
-        self.for_loop(&all);
+        bound
+            .into_iter()
+            .for_each(|(name, kind)| self.scope.bind(name, kind));
+        walk(self);
         let parts = self.scope.get("__tp_parts").cloned();
         self.scope.leave();
+        let place = location(whole.span(), whole.clone());
+        self.builder.module.locations[first..].fill(place);
+        self.spans[first..].fill(whole.clone());
         parts.unwrap_or(Kind::Unknown)
+    }
+
+    /// The pieces of a tensor where only a call knows how many there are, as if a loop had pushed each of them.
+    pub(super) fn pieces(&mut self, p: &Pieces, at: &TokenStream) -> Kind {
+        let node = self.builder.module.graph.node(p.node);
+        let (op, [Arg::Value(of), Arg::Host(n), Arg::Host(dim)]) = (node.op(), node.args()) else {
+            return Kind::Unknown;
+        };
+        let first = at.clone().into_iter().next();
+        let span = first.map_or_else(Span::call_site, |t| t.span());
+        // an empty axis is cut into `n` empty chunks, and split into one piece
+        let (size, least): (Expr, Expr) = match op {
+            Some(Op::Chunk) => (
+                parse_quote_spanned! {span=> (__tp_of.dim(__tp_dim) + __tp_n - 1) / __tp_n.max(1) },
+                parse_quote_spanned! {span=> __tp_n * (1 - __tp_of.dim(__tp_dim).min(1)) },
+            ),
+            _ => (
+                parse_quote_spanned! {span=> __tp_n },
+                parse_quote_spanned! {span=> 1 },
+            ),
+        };
+        let all: ExprForLoop = parse_quote_spanned! {span=>
+            for __tp_i in 0..((__tp_of.dim(__tp_dim) + __tp_size.max(1) - 1) / __tp_size.max(1)).max(__tp_least) {
+                __tp_parts.push(__tp_of.narrow(
+                    __tp_dim,
+                    __tp_i * __tp_size,
+                    __tp_size.min(__tp_of.dim(__tp_dim) - __tp_i * __tp_size),
+                ));
+            }
+        };
+        let usize = |e: &Scalar| Kind::Host(Scalar::Cast(HostType::Usize, Box::new(e.clone())));
+        let bound = [
+            ("__tp_of", Kind::Tensor(*of)),
+            ("__tp_n", usize(n)),
+            ("__tp_dim", Kind::Host(dim.clone())),
+            ("__tp_parts", Kind::unit()),
+        ];
+        self.in_place_of(at, bound, |walk| {
+            for (name, e) in [("__tp_size", &size), ("__tp_least", &least)] {
+                let kind = walk.expr(e);
+                walk.scope.bind(name, kind);
+            }
+            walk.for_loop(&all)
+        })
     }
 
     /// What a local is, behind `&`, without walking anything.

@@ -13,6 +13,7 @@ mod host;
 mod iterate;
 mod lent;
 mod list;
+mod loop_node;
 mod operator;
 mod options;
 mod part;
@@ -82,6 +83,8 @@ pub(crate) struct Walk {
     places: Vec<parameter::Place>,
     /// The tensors that the caller lends for assignment.
     cells: Vec<lent::Cell>,
+    /// The lists whose elements a loop assigned.
+    rewritten: Vec<lent::Rewritten>,
     /// What the first `return` on the path returns.
     returned: Option<(Kind, Syntax)>,
     /// A `break` or `continue` on its way out.
@@ -149,6 +152,7 @@ impl Walk {
             scalars: 0,
             places: Vec::new(),
             cells: Vec::new(),
+            rewritten: Vec::new(),
             returned: None,
             jump: None,
             updates: Vec::new(),
@@ -174,7 +178,7 @@ impl Walk {
     pub fn bind_self(&mut self) {
         let tokens = quote!(self);
         if let (Some(name), Some(_)) = (&self.receiver, &self.env.model) {
-            let this = self.aggregate("self", Ty::Struct(name.clone()), tokens);
+            let this = self.aggregate("self", Ty::Struct(name.clone()), tokens, false);
             self.scope.bind("self", this);
             return;
         }
@@ -189,7 +193,7 @@ impl Walk {
     }
 
     /// A parameter whose parts follow the tensors and numbers of the others.
-    fn aggregate(&mut self, name: &str, ty: Ty, tokens: TokenStream) -> Kind {
+    fn aggregate(&mut self, name: &str, ty: Ty, tokens: TokenStream, lent: bool) -> Kind {
         let path = FieldPath::root(self.builder.module.aggregates.len() as u32);
         let schema = self.env.schema(&ty);
         let name = name.to_string();
@@ -202,6 +206,7 @@ impl Walk {
             ty,
             name,
             tokens,
+            lent,
         })
     }
 

@@ -27,6 +27,7 @@ impl Walk {
             name: p.name.clone(),
         };
         match &part.ty {
+            Ty::Tensor if part.lent => self.lent_part(&part),
             Ty::Tensor => Kind::Tensor(self.read_part(read(&part), part.tokens.clone())),
             Ty::Host(t) => Kind::Host(self.read_part_host(read(&part), *t)),
             Ty::Option(inner) => {
@@ -67,7 +68,7 @@ impl Walk {
                     path: part.path.then(Step::Field(i as u32)),
                     ty: ty.clone(),
                     name: format!("{}.{i}", part.name),
-                    tokens: part.tokens.clone(),
+                    ..part.clone()
                 };
                 let fields: Vec<PartOf> = parts.iter().enumerate().map(field).collect();
                 Kind::List(fields.into_iter().map(|p| self.part(p)).collect())
@@ -102,6 +103,7 @@ impl Walk {
                 ty: fields[i].1.clone(),
                 name: format!("{}.{name}", p.name),
                 tokens: whole,
+                lent: p.lent,
             }),
             // rustc reports it
             None => Kind::Unknown,
@@ -118,6 +120,7 @@ impl Walk {
             ty: (**inner).clone(),
             name: format!("{}[{i}]", p.name),
             tokens: whole,
+            lent: p.lent,
         })
     }
 

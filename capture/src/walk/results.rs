@@ -1,16 +1,17 @@
 //! What a path returns, and what it leaves in the places that the caller lends.
 
 use super::Walk;
-use super::lent::Cell;
+use super::lent::{Cell, Own};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::text;
+use crate::model::Ty;
 use crate::returns::{ReturnTree, Returns};
 use crate::spec::Spec;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Block, Expr as Syntax};
-use tensorplay_graph::{Code, NodeKind, TensorType, Value};
+use tensorplay_graph::{Code, NodeKind, OPEN_LIST, TensorType, Value, Write};
 
 /// What a path returns.
 #[derive(Default)]
@@ -85,13 +86,17 @@ impl Walk {
                 module.graph.outputs.push(value);
             }
         }
-        for cell in &self.cells {
-            if let (Some((input, own)), Kind::Tensor(v)) = (cell.own, &cell.value)
-                && *v != own
-            {
-                module.writes.push(input);
-                module.graph.outputs.push(*v);
-            }
+        let changed = |cell: &Cell| match (&cell.own, &cell.value) {
+            (Own::Input(input, own), Kind::Tensor(v)) if v != own => Some((Write::Input(*input), *v)),
+            _ => None,
+        };
+        let whole = self.rewritten.drain(..);
+        let whole = whole.map(|r| (Write::Elements(r.list, r.part), r.values));
+        let mut writes: Vec<(Write, Value)> = self.cells.iter().filter_map(changed).chain(whole).collect();
+        writes.sort_by(|a, b| a.0.cmp(&b.0));
+        for (write, value) in writes {
+            module.writes.push(write);
+            module.graph.outputs.push(value);
         }
     }
 
@@ -118,7 +123,7 @@ impl Walk {
             (ReturnTree::Array(of, n), Kind::List(kinds)) if *n == kinds.len() => {
                 self.parts(kinds, std::iter::repeat(&**of), at, out)
             }
-            (ReturnTree::Vec(of), kind @ (Kind::List(_) | Kind::Pieces(_))) if !grows(&kind) => {
+            (ReturnTree::Vec(of), kind @ (Kind::List(_) | Kind::Pieces(_))) if !is_open(&kind) => {
                 let Some(kinds) = self.elements(kind, &at.whole) else {
                     return false;
                 };
@@ -139,11 +144,25 @@ impl Walk {
                     None => false,
                 }
             }
-            (ReturnTree::Vec(_), kind) if grows(&kind) => {
-                let message = "a list whose length only a call knows cannot be returned yet";
-                let help = "return the tensors as one, as in `Tensor::stack(&list, 0)`";
-                self.fail(Diagnostic::new(code::RETURNED, &at.whole, message).help(help));
-                false
+            (ReturnTree::Vec(of), Kind::List(kinds)) if matches!(**of, ReturnTree::Tensor) => {
+                out.codes.push(OPEN_LIST | out.outputs.len() as u32);
+                out.codes.push(kinds.len() as u32);
+                let mut fits = true;
+                for kind in kinds {
+                    match kind {
+                        Kind::Many(many) => out.outputs.push((many.list, at.whole.clone())),
+                        kind => fits &= self.outputs(kind, of, at, out),
+                    }
+                }
+                fits
+            }
+            (ReturnTree::Vec(_), Kind::Part(p)) if matches!(p.ty, Ty::List(_)) => {
+                let list = self.collected(p);
+                self.outputs(list, tree, at, out)
+            }
+            (ReturnTree::Vec(_), Kind::Pieces(p)) => {
+                let list = self.pieces(&p, &at.whole);
+                self.outputs(list, tree, at, out)
             }
             (tree, kind) => {
                 let message = format!(
@@ -269,7 +288,11 @@ impl Returned {
     }
 }
 
-/// Whether a list has tensors of a loop whose length only a call knows.
-fn grows(kind: &Kind) -> bool {
-    matches!(kind, Kind::List(kinds) if kinds.iter().any(|k| matches!(k, Kind::Many(_))))
+/// Whether only a call knows the length of a list.
+fn is_open(kind: &Kind) -> bool {
+    match kind {
+        Kind::List(kinds) => kinds.iter().any(|k| matches!(k, Kind::Many(_))),
+        Kind::Pieces(p) => p.open,
+        _ => false,
+    }
 }

@@ -67,7 +67,7 @@ impl ParamKind {
             ParamKind::Flag => "a bool",
             ParamKind::Region => "a region",
             ParamKind::Arguments => "a list of arguments",
-            ParamKind::Over => "a count or a list of an aggregate",
+            ParamKind::Over => "a count, or lists of aggregates",
             ParamKind::Options(o) => o.name,
         }
     }
@@ -81,6 +81,7 @@ impl ParamKind {
             (ParamKind::Shape, Arg::Value(_)) => true,
             (_, Arg::Value(_)) => self.takes_tensor(),
             (_, Arg::None) => matches!(self, ParamKind::OptTensor | ParamKind::Over),
+            (ParamKind::Over, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Field(_))),
             (ParamKind::Tensors, Arg::List(l)) => l.iter().all(|a| matches!(a, Arg::Value(_))),
             (ParamKind::Options(o), Arg::List(l)) => {
                 l.len() == o.len()
@@ -137,7 +138,8 @@ impl ParamKind {
             ArgType::Tensor(_) | ArgType::List(_) | ArgType::None => false,
         };
         match (self, arg) {
-            (ParamKind::Arguments, ArgType::List(_)) | (ParamKind::Over, ArgType::None) => true,
+            (ParamKind::Arguments, ArgType::List(_))
+            | (ParamKind::Over, ArgType::None | ArgType::List(_)) => true,
             (ParamKind::Shape, ArgType::Tensor(_)) => true,
             (_, ArgType::Tensor(_)) => self.takes_tensor(),
             (_, ArgType::None) => self == ParamKind::OptTensor,

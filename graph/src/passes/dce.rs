@@ -1,10 +1,11 @@
 //! Dead code: calls that no result depends on go.
 //!
 //! Inputs stay. Random operations stay, dead or not: each owns a number in the order of the program, and a missing one
-//! would change every later draw; a callee may draw some. Integer divisions stay where the divisor may be zero, for their error.
+//! would change every later draw; a callee may draw some. What may fail on the elements that it meets stays for its error: integer
+//! divisions where the divisor may be zero, and whatever takes indices.
 
 use super::rewrite::{Edit, rewrite};
-use crate::op::row::Lowering;
+use crate::op::row::{Lowering, ParamKind};
 use crate::{Arg, GraphModule, Node, Op};
 
 /// Runs the pass.
@@ -44,6 +45,9 @@ pub fn run(module: &mut GraphModule) -> bool {
 
 /// Whether the call may fail on the elements that it meets.
 fn may_fail(op: Op, node: &Node) -> bool {
+    if op.row().params.iter().any(|p| p.kind == ParamKind::Index) {
+        return true;
+    }
     let divides = matches!(op, Op::FloorDiv | Op::Remainder | Op::Fmod);
     let float = node
         .types

@@ -114,6 +114,13 @@ impl PassManager {
         }
     }
 
+    /// The standard passes but `dce`: a call that nothing depends on still fails where its rules are broken.
+    pub fn source() -> PassManager {
+        let mut all = PassManager::standard();
+        all.passes.retain(|p| p.name != "dce");
+        all
+    }
+
     /// What runs before scheduling: composites expanded, and what that leaves cleaned up.
     pub fn lowering() -> PassManager {
         ["decompose", "fold", "normalise", "cse", "dce"]

@@ -9,7 +9,7 @@ use crate::op::row::ParamKind;
 use crate::verify::{infer_node, verify_call};
 use crate::{
     Arg, DType, Dim, GraphModule, HostType, Location, Node, NodeId, NodeKind, Op, ScalarInput, Shape, Symbol,
-    TensorType, Value,
+    TensorType, Value, Write,
 };
 use std::collections::HashMap;
 
@@ -394,19 +394,19 @@ impl<'a> Parser<'a> {
                 if !write && !self.module.writes.is_empty() {
                     return Err(self.expected("`*`, for new values of variables stand before others"));
                 }
-                let input = self.value()?;
-                let at = self
-                    .module
-                    .graph
-                    .inputs
-                    .iter()
-                    .position(|&i| Value::from(i) == input);
-                let Some(at) = at else {
-                    return Err(self.expected("a parameter after `into`"));
-                };
-                match write {
-                    true => self.module.writes.push(at as u32),
-                    false => self.module.updates.push(at as u32),
+                if write && self.keyword("each") {
+                    let elements = self.elements()?;
+                    self.module.writes.push(elements);
+                } else {
+                    let input = self.value()?;
+                    let inputs = &self.module.graph.inputs;
+                    let Some(at) = inputs.iter().position(|&i| Value::from(i) == input) else {
+                        return Err(self.expected("a parameter after `into`"));
+                    };
+                    match write {
+                        true => self.module.writes.push(Write::Input(at as u32)),
+                        false => self.module.updates.push(at as u32),
+                    }
                 }
             } else if self.module.updates.len() + self.module.writes.len() > 0 {
                 return Err(self.expected("results before new values of parameters"));

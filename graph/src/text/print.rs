@@ -4,7 +4,7 @@ use super::lex::{is_plain_ident, is_plain_name};
 use super::parse::range_text;
 use crate::op::options::{Form, OptionsRow};
 use crate::op::row::ParamKind;
-use crate::{Arg, GraphModule, Host, Node, NodeKind, Symbol, TensorType, Value};
+use crate::{Arg, GraphModule, Host, Node, NodeKind, Symbol, TensorType, Value, Write};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -131,12 +131,18 @@ impl fmt::Display for GraphModule {
             f.write_str(" ")?;
             let returned = self.returned();
             let shown = self.graph.outputs.iter().enumerate().map(|(i, v)| {
-                let news = self.updates.iter().map(|k| ("", k));
-                let mut news = news.chain(self.writes.iter().map(|k| ("*", k)));
-                let into = i.checked_sub(returned).and_then(|k| news.nth(k));
-                match into.map(|(star, &k)| (star, self.graph.inputs.get(k as usize))) {
-                    Some((star, Some(input))) => format!("{v} into {star}{}", Value::from(*input)),
-                    _ => v.to_string(),
+                let input = |k: u32| match self.graph.inputs.get(k as usize) {
+                    Some(input) => Value::from(*input).to_string(),
+                    None => format!("input {k}"),
+                };
+                let news = self.updates.iter().map(|k| input(*k));
+                let mut news = news.chain(self.writes.iter().map(|w| match w {
+                    Write::Input(k) => format!("*{}", input(*k)),
+                    elements => format!("*{elements}"),
+                }));
+                match i.checked_sub(returned).and_then(|k| news.nth(k)) {
+                    Some(place) => format!("{v} into {place}"),
+                    None => v.to_string(),
                 }
             });
             commas(f, shown)?;

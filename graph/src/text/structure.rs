@@ -3,7 +3,7 @@
 use super::expr::host_type;
 use super::lex::Token;
 use super::parse::{Parsed, Parser};
-use crate::{Aggregate, FieldPath, Schema, Step};
+use crate::{Aggregate, FieldPath, Schema, Step, Write};
 
 impl Parser<'_> {
     /// `aggregate self {"weight": tensor}`, behind the keyword.
@@ -66,8 +66,25 @@ impl Parser<'_> {
     pub(super) fn field_path(&mut self) -> Parsed<FieldPath> {
         self.punct("(")?;
         let mut path = FieldPath::root(self.small()?);
+        path.steps = self.steps()?;
+        Ok(path)
+    }
+
+    /// `(field(0), 1)`, behind the keyword `each`.
+    pub(super) fn elements(&mut self) -> Parsed<Write> {
+        self.punct("(")?;
+        if !self.keyword("field") {
+            return Err(self.expected("`field(..)`"));
+        }
+        let list = self.field_path()?;
+        Ok(Write::Elements(list, self.steps()?))
+    }
+
+    /// `, 2, some, [1])`.
+    fn steps(&mut self) -> Parsed<Vec<Step>> {
+        let mut steps = Vec::new();
         while self.eat(",") {
-            path.steps.push(if self.eat("[") {
+            steps.push(if self.eat("[") {
                 let index = self.small()?;
                 self.punct("]")?;
                 Step::Index(index)
@@ -78,6 +95,6 @@ impl Parser<'_> {
             });
         }
         self.punct(")")?;
-        Ok(path)
+        Ok(steps)
     }
 }

@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
-use tensorplay_graph::{Dim, GraphModule, Host, Symbol};
+use tensorplay_graph::{Dim, GraphModule, Host, Symbol, Write};
 use tensorplay_stax::blob::{Blob, Paths};
 
 /// Plans kept by an entry; the least recently used goes first.
@@ -163,12 +163,37 @@ pub(super) struct Bound {
     pub key: Key,
     pub path: usize,
     pub plan: Plan,
-    /// The path with its callees in it, if these give variables new values.
-    updating: Option<Arc<Blob>>,
+    /// The path, with its callees in it if it gives variables or `&mut` parameters new values.
+    blob: BoundBlob,
+    /// How many tensors each result of the path is, if some are lists.
+    pub lengths: Vec<u32>,
     pub entry: usize,
     tally: Arc<Tally>,
     seen: AtomicU64,
 }
+
+#[derive(Debug)]
+enum BoundBlob {
+    Own(&'static Blob),
+    Linked(Arc<Blob>),
+}
+
+impl Bound {
+    fn module(&self) -> &GraphModule {
+        match &self.blob {
+            BoundBlob::Own(blob) => &blob.module,
+            BoundBlob::Linked(blob) => &blob.module,
+        }
+    }
+
+    /// The places that it leaves new values in, in the order of the inputs.
+    pub fn writes(&self) -> &[Write] {
+        &self.module().writes
+    }
+}
+
+/// What ran, and its results: what is returned, then what is left in `&mut` parameters. In a probe nothing ran.
+type Done = (Option<Arc<Bound>>, Results);
 
 /// The kernels that `TENSORPLAY_KERNELS` forces.
 fn kernels() -> Result<Kernels> {
@@ -356,24 +381,21 @@ impl Function {
     /// The same for any other results.
     #[inline(never)]
     pub fn call(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Outputs>> {
-        let (path, results) = match self.results(tensors, scalars)? {
+        let (bound, results) = match self.results(tensors, scalars)? {
             Ok(done) => done,
             Err(e) => return Some(Err(e)),
         };
+        let path = bound.as_ref().map_or(0, |b| b.path);
         let codes = self.codes.get(path).copied().unwrap_or_default();
-        let writes = match mode::current() {
-            Mode::Probe => &[],
-            _ => self.state().map_or(&[][..], |s| &s.paths[path].module.writes),
-        };
-        Some(Ok(Outputs::new(results, codes, writes)))
+        Some(Ok(Outputs::new(results, codes, bound)))
     }
 
     #[inline]
-    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<(usize, Results)>> {
+    fn results(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Option<Result<Done>> {
         match mode::current() {
             Mode::Run => Some(self.run(tensors, scalars)),
             Mode::Disabled => None,
-            Mode::Probe => Some(Ok((0, self.fabricate()))),
+            Mode::Probe => Some(Ok((None, self.fabricate()))),
         }
     }
 
@@ -384,8 +406,7 @@ impl Function {
         (0..n).map(|_| Tensor::from_slice::<f32>(&[], 0)).collect()
     }
 
-    /// The path that a call takes, and its results: what it returns, then what it leaves in `&mut` parameters.
-    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<(usize, Results)> {
+    fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Done> {
         let state = self.state()?;
         let scalars = state.scalars(scalars);
         let bound = match state.find(tensors, &scalars) {
@@ -401,8 +422,7 @@ impl Function {
         if c.tile > 0 {
             counters::TILE.add(c.tile);
         }
-        let blob = bound.updating.as_deref().unwrap_or(&state.paths[bound.path]);
-        let module = &blob.module;
+        let module = bound.module();
         let results = if !bound.plan.reuses.is_empty() {
             // SAFETY: a path assigns nothing but `&mut` parameters of the function that calls this.
             unsafe { bound.plan.run_lent(tensors, &scalars) }
@@ -412,7 +432,7 @@ impl Function {
             run_updating(module, &bound.plan, tensors, &scalars)
         };
         let results = results.inspect_err(|_| state.errors.add(1))?;
-        Ok((bound.path, results))
+        Ok((Some(bound), results))
     }
 
     /// The guard check and plan look-up of a call, without running it.
@@ -454,9 +474,11 @@ impl Function {
             callee.note_entry(*path, pattern);
         }
         let path = linked.path;
-        let updating = match &linked.blob {
-            LinkedBlob::Spliced(blob) if !blob.module.updates.is_empty() => Some(blob.clone()),
-            _ => None,
+        let blob = match &linked.blob {
+            LinkedBlob::Spliced(b) if b.module.updates.len() + b.module.writes.len() > 0 => {
+                BoundBlob::Linked(b.clone())
+            }
+            _ => BoundBlob::Own(&state.paths[path]),
         };
         counters::BINDS.add(1);
         state.binds.add(1);
@@ -475,7 +497,8 @@ impl Function {
             key,
             path,
             plan,
-            updating,
+            blob,
+            lengths: linked.lengths,
             entry,
             tally,
             seen: AtomicU64::new(epoch),

@@ -13,7 +13,7 @@ use super::arena::bases;
 use super::{Buffer, Param, Place, Plan, Step};
 use crate::Tensor;
 use smallvec::SmallVec;
-use tensorplay_graph::GraphModule;
+use tensorplay_graph::{GraphModule, Write};
 
 /// An output that may be written where an input lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,9 @@ pub(super) fn find(module: &GraphModule, plan: &Plan, contiguous: &[bool]) -> Ve
         return Vec::new();
     }
     let first = module.graph.outputs.len() - module.writes.len();
-    let candidate = |(k, &input): (usize, &u32)| {
-        let (output, input) = (first + k, input as usize);
+    let candidate = |(k, write): (usize, &Write)| {
+        let Write::Input(input) = write else { return None };
+        let (output, input) = (first + k, *input as usize);
         let place = plan.outputs.get(output)?;
         let buffer = (place.base as usize).checked_sub(plan.inputs + plan.constants.len())?;
         let whole = place.layout.is_contiguous() && place.layout.offset() == 0;

@@ -20,13 +20,4 @@ fn pair(x: &Tensor) -> (Tensor, Tensor) {
     x.relu()
 }
 
-#[compile(fullgraph)]
-fn as_many_as_a_call_says(x: &Tensor) -> Vec<Tensor> {
-    let mut rows = Vec::new();
-    for i in 0..x.dim(0) {
-        rows.push(x.select(0, i));
-    }
-    rows
-}
-
 fn main() {}

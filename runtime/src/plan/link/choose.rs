@@ -378,18 +378,23 @@ impl<'a, 'c> Walk<'a, 'c> {
                 self.calls.insert(link.site, call);
                 Ok(results)
             }
-            Callee::Body { over: list, regions } => {
-                let on_condition = matches!(list, Arg::None);
-                let (n, elements) = match over {
-                    _ if on_condition => (MOST_STEPS + 1, None),
-                    Some(EvalArg::Host(h)) => (
-                        h.as_int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
-                        None,
-                    ),
-                    _ => match self.tree(list)? {
-                        Tree::List(_, items) => (items.len(), Some(items)),
-                        _ => (0, None),
-                    },
+            Callee::Body {
+                over: written,
+                regions,
+            } => {
+                let on_condition = matches!(written, Arg::None);
+                let mut elements: SmallVec<[&[Tree]; 2]> = SmallVec::new();
+                for path in link.callee.lists() {
+                    elements.push(match self.tree(&Arg::Field(path.clone()))? {
+                        Tree::List(_, items) => items,
+                        _ => &[],
+                    });
+                }
+                let shortest = elements.iter().map(|l| l.len()).min();
+                let n = match over {
+                    _ if on_condition => MOST_STEPS + 1,
+                    Some(EvalArg::Host(h)) => h.as_int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
+                    _ => shortest.unwrap_or(0),
                 };
                 let blob = self.blob;
                 let mut steps = Vec::new();
@@ -400,14 +405,14 @@ impl<'a, 'c> Walk<'a, 'c> {
                     if on_condition && i == MOST_STEPS {
                         return Err(self.endless(node));
                     }
-                    let element = elements.and_then(|l| l.get(i));
+                    let element = elements.iter().filter_map(|l| l.get(i));
                     let step = Host::Int(i as i64);
                     let frame = Frame {
                         callable: self.frame.callable,
                         paths: regions.iter().filter_map(|r| blob.regions.get(*r)).collect(),
                         tensors: carry.iter().chain(&tensors).cloned().collect(),
                         hosts: std::iter::once(step).chain(hosts.iter().copied()).collect(),
-                        trees: element.into_iter().chain(trees.iter().copied()).collect(),
+                        trees: element.chain(trees.iter().copied()).collect(),
                     };
                     let (chosen, mut results) = match on_condition {
                         false => self.chooser.choose(&frame)?,

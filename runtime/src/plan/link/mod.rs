@@ -65,6 +65,8 @@ pub(crate) struct Linked<'a> {
     pub path: usize,
     pub blob: LinkedBlob<'a>,
     pub strips: Strips,
+    /// How many tensors each result of the path is, if some are lists.
+    pub lengths: Vec<u32>,
     /// What each callee was linked for.
     pub entries: Vec<(&'static dyn Callable, usize, String)>,
 }
@@ -133,6 +135,7 @@ pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> 
             path: chosen.path,
             blob: LinkedBlob::Own(blob),
             strips: Strips::One(f.strips()),
+            lengths: Vec::new(),
             entries: Vec::new(),
         });
     }
@@ -140,11 +143,12 @@ pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> 
     chosen.entries(&mut entries);
     choose::check_reuse(&entries)?;
     let path = chosen.path;
-    let (blob, strips) = splice::splice(f, &chosen, inputs, &trees)?;
+    let (blob, strips, lengths) = splice::splice(f, &chosen, inputs, &trees)?;
     Ok(Linked {
         path,
         blob: LinkedBlob::Spliced(Arc::new(blob)),
         strips: Strips::Each(strips),
+        lengths,
         entries,
     })
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorplay_graph::op::row::{LaneClass, Lowering};
 use tensorplay_graph::{
-    Aggregate, Arg, Callee, Expr, Graph, GraphModule, Host, HostType, Link, Node, NodeId, NodeKind, Op,
-    ScalarInput, Schema, Tree, Value,
+    Aggregate, Arg, Callee, Expr, FieldPath, Graph, GraphModule, Host, HostType, Link, Node, NodeId,
+    NodeKind, Op, ScalarInput, Schema, Tree, Value, Write,
 };
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::kernel::Space;
@@ -20,8 +20,24 @@ use tensorplay_stax::schedule::{Member, Schedule, Unit, UnitKind};
 
 type Kernel = Option<(Arc<Lowered>, u32)>;
 
-/// Of a call: its results, what each step of a loop adds to lists, and its units.
-type Spliced = (Vec<Value>, Vec<Vec<Value>>, Vec<Placed>);
+/// A result of a path or call.
+enum Output {
+    One(Value),
+    /// What the steps of a loop add to a list.
+    List(Vec<Value>),
+}
+
+impl Output {
+    fn values(&self) -> &[Value] {
+        match self {
+            Output::One(v) => std::slice::from_ref(v),
+            Output::List(l) => l,
+        }
+    }
+}
+
+/// Of a path or call: its results, and its units in order.
+type Spliced = (Vec<Output>, Vec<Placed>);
 
 /// A unit on its way into the linked schedule.
 struct Placed {
@@ -56,13 +72,16 @@ struct Splicer {
     created: Vec<NodeId>,
 }
 
-/// The linked path of a function, with the strips of each unit.
+/// A linked path, the strips of each of its units, and how many tensors each of its results is.
+pub(super) type LinkedPath = (Blob, Vec<&'static [Strip]>, Vec<u32>);
+
+/// Links the path of a function that was chosen.
 pub(super) fn splice(
     f: &dyn Callable,
     chosen: &Chosen,
     inputs: &[Meta],
     trees: &[Tree],
-) -> Result<(Blob, Vec<&'static [Strip]>)> {
+) -> Result<LinkedPath> {
     let blob = &f.paths()[chosen.path];
     let source = &blob.module;
     let own = source.graph.inputs.len() - source.fields.len();
@@ -72,7 +91,6 @@ pub(super) fn splice(
             file: source.file.clone(),
             symbols: source.symbols.clone(),
             statics: source.statics.clone(),
-            output_specs: source.output_specs.clone(),
             scalars: source
                 .scalars
                 .iter()
@@ -112,14 +130,32 @@ pub(super) fn splice(
         trees: trees.iter().collect(),
     };
     let (outputs, placed) = s.path(&frame)?;
-    let returned = source.returned();
-    s.module.graph.outputs = outputs[..returned].to_vec();
+    let (returned, written) = outputs.split_at(source.returned());
+    let mut lengths = Vec::with_capacity(returned.len());
+    for (k, output) in returned.iter().enumerate() {
+        let values = output.values();
+        lengths.push(values.len() as u32);
+        s.module.graph.outputs.extend(values);
+        if let Some(spec) = source.output_specs.get(k) {
+            let specs = std::iter::repeat_n(spec.clone(), values.len());
+            s.module.output_specs.extend(specs);
+        }
+    }
     for (input, value) in std::mem::take(&mut s.updates) {
         s.module.updates.push(input);
         s.module.graph.outputs.push(value);
     }
-    s.module.writes.clone_from(&source.writes);
-    s.module.graph.outputs.extend(&outputs[returned..]);
+    // the caller is given them in the order of the inputs
+    let mut writes: Vec<(u32, Value)> = Vec::new();
+    for (write, output) in source.writes.iter().zip(written) {
+        let places = s.places(&frame, write).ok_or_else(|| lost(&frame))?;
+        writes.extend(places.into_iter().zip(output.values().iter().copied()));
+    }
+    writes.sort_by_key(|(input, _)| *input);
+    for (input, value) in writes {
+        s.module.writes.push(Write::Input(input));
+        s.module.graph.outputs.push(value);
+    }
     s.module.graph.inputs = s.inputs.clone();
     let (mut units, mut kernels, mut strips) = (Vec::new(), Vec::new(), Vec::new());
     let constants = std::mem::take(&mut s.created).into_iter().map(|node| Placed {
@@ -145,7 +181,7 @@ pub(super) fn splice(
         kernels,
     };
     let linked = Blob::linked(s.module, s.written, Schedule { units }, instance, s.regions);
-    Ok((linked, strips))
+    Ok((linked, strips, lengths))
 }
 
 impl Splicer {
@@ -183,8 +219,28 @@ impl Splicer {
         walk(self, aggregate.name.clone(), &aggregate.schema, tree);
     }
 
-    /// Copies a path and its calls; its results, and its units in order.
-    fn path(&mut self, f: &Frame<'_>) -> Result<(Vec<Value>, Vec<Placed>)> {
+    /// The inputs that a path assigns.
+    fn places(&self, f: &Frame<'_>, write: &Write) -> Option<Vec<u32>> {
+        match write {
+            Write::Input(i) => match self.module.graph.node(self.argument(f, *i as usize)?.node).kind {
+                NodeKind::Input(k) => Some(vec![k]),
+                NodeKind::Call(..) => None,
+            },
+            Write::Elements(list, part) => {
+                let Tree::List(_, items) = f.trees.get(list.root as usize)?.at(&list.steps)? else {
+                    return None;
+                };
+                let place = |item: &Tree| match item.at(part) {
+                    Some(Tree::Tensor(t)) => Some(*t),
+                    _ => None,
+                };
+                items.iter().map(place).collect()
+            }
+        }
+    }
+
+    /// Copies a path and its calls.
+    fn path(&mut self, f: &Frame<'_>) -> Result<Spliced> {
         let graph = &f.blob.module.graph;
         let base = self.locations;
         let last = graph.nodes.iter().map(|n| n.location).max().unwrap_or(0);
@@ -229,17 +285,16 @@ impl Splicer {
                         }
                     }
                     if let Some(link) = node.link() {
-                        let (values, added, placed) = self.link(f, &link)?;
+                        let (outputs, placed) = self.link(f, id, &link)?;
                         inside.insert(id, placed);
-                        let first = values.len() as u32;
-                        let last = added
-                            .iter()
-                            .map(|l| l.last().copied().unwrap_or(gone))
-                            .collect::<Vec<_>>();
-                        for (index, list) in (first..).zip(added) {
-                            lists.insert(Value { node: id, index }, list);
+                        let mut values = Vec::with_capacity(outputs.len());
+                        for (index, output) in (0..).zip(outputs) {
+                            values.push(output.values().last().copied().unwrap_or(gone));
+                            if let Output::List(list) = output {
+                                lists.insert(Value { node: id, index }, list);
+                            }
                         }
-                        values.into_iter().chain(last).collect()
+                        values
                     } else {
                         node.location += base;
                         offset_regions(&mut node, first_region);
@@ -255,15 +310,18 @@ impl Splicer {
         let placed = self.units(f, &hosts, &to, inside)?;
         let mut outputs = Vec::with_capacity(graph.outputs.len());
         for v in &graph.outputs {
-            outputs.push(to(*v).ok_or_else(|| lost(f))?);
+            outputs.push(match lists.get(v) {
+                Some(list) => Output::List(list.clone()),
+                None => Output::One(to(*v).ok_or_else(|| lost(f))?),
+            });
         }
         let returned = f.blob.module.returned();
-        for (&i, value) in f.blob.module.updates.iter().zip(&outputs[returned..]) {
+        for (&i, output) in f.blob.module.updates.iter().zip(&outputs[returned..]) {
             let input = self
                 .argument(f, i as usize)
                 .map(|v| &self.module.graph.node(v.node).kind);
-            match input {
-                Some(NodeKind::Input(k)) => self.updates.push((*k, *value)),
+            match (input, output) {
+                (Some(NodeKind::Input(k)), Output::One(value)) => self.updates.push((*k, *value)),
                 _ => {
                     let message = format!(
                         "`{}` updates a tensor that is computed, so its new value would be lost",
@@ -346,7 +404,7 @@ impl Splicer {
     }
 
     /// A call, whose arguments are over the linked graph already.
-    fn link(&mut self, f: &Frame<'_>, link: &Link<'_>) -> Result<Spliced> {
+    fn link(&mut self, f: &Frame<'_>, node: NodeId, link: &Link<'_>) -> Result<Spliced> {
         let tensor = |a: &Arg| match a {
             Arg::Value(v) => Some(*v),
             _ => None,
@@ -371,27 +429,39 @@ impl Splicer {
                     return Err(Error::value("call", message)
                         .with_help("return the new value, and assign it where the function is called"));
                 }
-                let (values, placed) = self.path(&Frame {
+                self.path(&Frame {
                     callable: *callable,
                     blob,
                     chosen,
                     tensors,
                     hosts: hosts.into_iter().chain(consts).collect(),
                     trees,
-                })?;
-                Ok((values, Vec::new(), placed))
+                })
             }
-            (Callee::Body { over, regions }, Some(Calls::Body(steps))) => {
-                let elements = match tree(over) {
-                    Some(Tree::List(_, items)) => Some(items),
-                    _ => None,
-                };
+            (Callee::Body { regions, .. }, Some(Calls::Body(steps))) => {
+                let list = |path: &FieldPath| f.trees.get(path.root as usize).and_then(|t| t.at(&path.steps));
+                let elements: SmallVec<[&[Tree]; 2]> = link
+                    .callee
+                    .lists()
+                    .filter_map(|path| match list(path) {
+                        Some(Tree::List(_, items)) => Some(items.as_slice()),
+                        _ => None,
+                    })
+                    .collect();
                 let mut carry: Vec<Option<Value>> = link.carry.iter().map(tensor).collect();
-                let (mut placed, mut added) = (Vec::new(), Vec::<Vec<Value>>::new());
+                let added = f
+                    .blob
+                    .module
+                    .graph
+                    .node(node)
+                    .types
+                    .len()
+                    .saturating_sub(carry.len());
+                let (mut placed, mut added) = (Vec::new(), vec![Vec::new(); added]);
                 for (i, chosen) in steps.iter().enumerate() {
                     let region = regions.get(chosen.path).and_then(|r| f.blob.regions.get(*r));
-                    let element = elements.and_then(|l| l.get(i));
-                    let (mut values, units) = self.path(&Frame {
+                    let element = elements.iter().filter_map(|l| l.get(i));
+                    let (values, units) = self.path(&Frame {
                         callable: f.callable,
                         blob: region.ok_or_else(|| lost(f))?,
                         chosen,
@@ -399,16 +469,18 @@ impl Splicer {
                         hosts: std::iter::once(Expr::int(i as i64))
                             .chain(hosts.iter().cloned())
                             .collect(),
-                        trees: element.into_iter().chain(trees.iter().copied()).collect(),
+                        trees: element.chain(trees.iter().copied()).collect(),
                     })?;
-                    let new = values.split_off(carry.len().min(values.len()));
-                    added.resize(new.len(), Vec::new());
-                    added.iter_mut().zip(new).for_each(|(list, v)| list.push(v));
-                    carry = values.into_iter().map(Some).collect();
+                    let mut values = values.iter().flat_map(Output::values).copied();
+                    carry = values.by_ref().take(carry.len()).map(Some).collect();
+                    added.iter_mut().zip(values).for_each(|(list, v)| list.push(v));
                     placed.extend(units);
                 }
-                let results = carry.into_iter().map(|v| v.ok_or_else(|| lost(f)));
-                Ok((results.collect::<Result<_>>()?, added, placed))
+                let carried = carry
+                    .into_iter()
+                    .map(|v| v.map(Output::One).ok_or_else(|| lost(f)));
+                let lists = added.into_iter().map(|l| Ok(Output::List(l)));
+                Ok((carried.chain(lists).collect::<Result<_>>()?, placed))
             }
             _ => Err(lost(f)),
         }

@@ -1,7 +1,7 @@
 //! Lists whose length only a call knows: as places that are written, and as results.
 
 use crate::check::{iota, v};
-use tensorplay::{Result, compile, prelude::*};
+use tensorplay::{Result, compile, compiler, prelude::*};
 
 #[test]
 fn parts_of_a_slice_and_a_vector_are_written() {
@@ -50,6 +50,27 @@ fn as_many_results_as_the_call_makes() {
     for n in [1, 2, 3] {
         assert_eq!(against_body!(pieces(&iota(&[6]), n)).len(), n);
     }
+    #[compile(fullgraph)]
+    fn cut(x: &Tensor, n: usize, dim: i64) -> (Vec<Tensor>, Tensor, Vec<Tensor>) {
+        (x.split(n, dim), x.relu(), (x * 2.0).chunk(n, dim))
+    }
+    for size in [0, 1, 2, 7, 33] {
+        for n in [1, 2, 3, 40] {
+            for dim in [0, -1] {
+                let shape = if dim == 0 { [size, 3] } else { [3, size] };
+                against_body!(cut(&(iota(&shape) - 4.0), n, dim));
+            }
+        }
+    }
+    #[compile(fullgraph)]
+    fn chunked(x: &Tensor, n: usize) -> Result<Vec<Tensor>> {
+        Ok(x.try_chunk(n, 0)?)
+    }
+    let (x, plain) = (iota(&[4]), |n| {
+        compiler::disable_capture(|| chunked(&iota(&[4]), n))
+    });
+    let message = |r: Result<Vec<Tensor>>| r.expect_err("no pieces").to_string();
+    assert_eq!(message(chunked(&x, 0)), message(plain(0)));
     for n in [0, 1, 4] {
         assert_eq!(against_body!(collected(&iota(&[n, 2]))).len(), n);
     }
