@@ -312,3 +312,51 @@ fn an_error_of_the_users_own() {
         assert_eq!(y.item::<f32>(), 5.0);
     }
 }
+
+#[test]
+fn what_a_segment_adds_to_a_list_stays_in_it() {
+    #[compile]
+    fn pushed(x: &Tensor) -> Tensor {
+        let mut v = Vec::new();
+        v.push(x * 2.0);
+        println!("a");
+        v.push(x.clone());
+        Tensor::stack(&v, 0)
+    }
+    #[compile]
+    fn started(x: &Tensor) -> (Vec<Tensor>, usize) {
+        let mut v = vec![];
+        for i in 0..3 {
+            v.push((x * i as f64, x.exp()));
+        }
+        let n = v.len();
+        v.push((x.relu(), x.sin()));
+        println!("{} {}", v.len(), n);
+        let mut all = Vec::with_capacity(v.len());
+        for (a, b) in &v {
+            all.push(a + b);
+        }
+        println!("{}", all.len());
+        (all, n)
+    }
+    #[compile]
+    fn counted(x: &Tensor) -> Tensor {
+        let mut n = 1usize;
+        let y = x * 2.0;
+        n = n + 1;
+        n *= 3;
+        println!("{n}");
+        y * n as f64
+    }
+    let x = v(&[1.0, -2.0]);
+    against_body!(pushed(&x));
+    let (all, n) = started(&x);
+    assert_eq!((all.len(), n), (4, 3));
+    let plain = [0.0f64, 1.0, 2.0].map(|i| &x * i + x.exp());
+    for (got, want) in all.iter().zip(plain.iter().chain([&(x.relu() + x.sin())])) {
+        assert_eq!(got.to_vec::<f32>(), want.to_vec::<f32>());
+    }
+    // the body under `disable_capture` is the same expansion: these are the values themselves
+    assert_eq!(pushed(&x).to_vec::<f32>(), [2.0, -4.0, 1.0, -2.0]);
+    assert_eq!(counted(&x).to_vec::<f32>(), [12.0, -24.0]);
+}

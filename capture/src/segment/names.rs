@@ -122,10 +122,44 @@ impl<'a> Visit<'a> for Changes {
         visit::visit_expr_reference(self, e);
     }
 
+    fn visit_expr_method_call(&mut self, m: &'a syn::ExprMethodCall) {
+        if MUTATES.contains(&m.method.to_string().as_str()) {
+            places(&m.receiver, &mut self.0);
+        }
+        visit::visit_expr_method_call(self, m);
+    }
+
     fn visit_macro(&mut self, m: &'a syn::Macro) {
         words(m.tokens.clone(), &mut self.0);
     }
 }
+
+/// Methods of the standard library's collections that change what they are called on.
+const MUTATES: &[&str] = &[
+    "append",
+    "clear",
+    "dedup",
+    "drain",
+    "extend",
+    "extend_from_slice",
+    "fill",
+    "insert",
+    "pop",
+    "push",
+    "push_back",
+    "push_front",
+    "remove",
+    "resize",
+    "retain",
+    "reverse",
+    "rotate_left",
+    "rotate_right",
+    "sort",
+    "split_off",
+    "swap",
+    "swap_remove",
+    "truncate",
+];
 
 /// Whether an operator is one like `+=`.
 pub fn assigns(op: &syn::BinOp) -> bool {

@@ -239,14 +239,16 @@ fn last(run: &[Stmt], is: impl Fn(&Stmt) -> bool) -> usize {
     run.iter().rposition(is).unwrap_or(0)
 }
 
-/// Whether statement `at` means the same behind the run: nothing that it reads is bound, assigned or moved after it.
+/// Whether statement `at` means the same behind the run: nothing that it reads or binds is bound, changed or moved after it.
 fn repeatable(run: &[Stmt], at: usize) -> bool {
     let (s, behind) = (&run[at], &run[at + 1..]);
     let reads = read_in(s);
-    let mut gone = changed_in(behind);
+    let changed = changed_in(behind);
+    let kept = bound_by(s).iter().all(|b| !changed.contains(&b.ident.to_string()));
+    let mut gone = changed;
     gone.extend(moved_in(behind));
     gone.extend(behind.iter().flat_map(bound_by).map(|b| b.ident.to_string()));
-    reads.is_disjoint(&gone) && changed_in(s).is_empty()
+    kept && reads.is_disjoint(&gone) && changed_in(s).is_empty()
 }
 
 /// A `let` that stands twice, so that it may be idle in one of the places.
