@@ -204,6 +204,17 @@ impl Diagnostics {
         self.list.borrow().is_empty()
     }
 
+    /// Whether there are more than so many errors, and all behind these have a code.
+    pub fn only_behind(&self, n: usize, code: Code) -> bool {
+        let list = self.list.borrow();
+        list.len() > n && list[n..].iter().all(|d| d.code == code)
+    }
+
+    /// Forgets all errors but the first.
+    pub fn truncate(&self, n: usize) {
+        self.list.borrow_mut().truncate(n);
+    }
+
     /// The errors so far; the context counts as checked.
     pub fn take(&self) -> Vec<Diagnostic> {
         self.checked.set(true);

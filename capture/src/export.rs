@@ -3,12 +3,14 @@
 //! It travels as a byte string inside a macro of the item's own name. The version is that of the format: another one
 //! is refused where it is read.
 
+use crate::marker::MarkerKind;
 use crate::returns::ReturnTree;
+use crate::walk::Mark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tensorplay_graph::{GraphModule, HostType, Schema};
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What a path stands for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +19,27 @@ pub enum Exported {
     Function(FnExport),
     /// A struct of a `#[model]` module.
     Type(TypeExport),
+    /// A function with a marker.
+    Marked(MarkedExport),
+}
+
+/// A marked function.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MarkedExport {
+    /// The marker's name.
+    pub marker: String,
+    /// `disable(reason = "..")`.
+    pub reason: Option<String>,
+}
+
+impl MarkedExport {
+    pub(crate) fn mark(&self) -> Mark {
+        let kind = MarkerKind::ALL.into_iter().find(|k| k.name() == self.marker);
+        Mark {
+            kind: kind.unwrap_or(MarkerKind::DisallowInGraph),
+            reason: self.reason.clone(),
+        }
+    }
 }
 
 /// A parameter of an exported function.

@@ -37,7 +37,7 @@ pub use block::methods;
 pub use captured::{Captured, Failure, Under, compile, compile_in, export_type, sketch};
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;
-pub use export::{Exported, FnExport, TypeExport};
+pub use export::{Exported, FnExport, MarkedExport, TypeExport};
 pub use location::{file, line};
 pub use marker::{Marked, Marker, MarkerKind, mark};
 pub use model::{Model, ModelFn, Ty, key, self_name};

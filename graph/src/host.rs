@@ -412,6 +412,29 @@ impl Expr {
         self.visit_params(&mut |i, _| f(i));
     }
 
+    /// Whether it reads nothing.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Expr::Literal(_) => true,
+            Expr::Cast(_, a) | Expr::Unary(_, a) => a.is_closed(),
+            Expr::Binary(_, a, b) => a.is_closed() && b.is_closed(),
+            _ => false,
+        }
+    }
+
+    /// Whether the expression has more than `most` parts.
+    pub fn exceeds(&self, most: usize) -> bool {
+        fn rest(e: &Expr, left: usize) -> Option<usize> {
+            let left = left.checked_sub(1)?;
+            match e {
+                Expr::Dim(_, a) | Expr::Cast(_, a) | Expr::Unary(_, a) => rest(a, left),
+                Expr::Binary(_, a, b) => rest(b, rest(a, left)?),
+                _ => Some(left),
+            }
+        }
+        rest(self, most).is_none()
+    }
+
     /// Calls `f` with every scalar parameter that the expression reads, and its type there.
     pub fn visit_params(&self, f: &mut dyn FnMut(u32, HostType)) {
         match self {

@@ -2,11 +2,14 @@
 //! finds the marker.
 
 use crate::expand::{failure, private};
-use crate::twin;
+use crate::{chain, twin};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::rc::Rc;
 use syn::{FnArg, ItemFn, ReturnType, Stmt, parse_quote};
-use tensorplay_capture::{Diagnostic, Marked, Marker, MarkerKind, code, mark};
+use tensorplay_capture::{
+    Diagnostic, Env, Exported, FnExport, Marked, MarkedExport, Marker, MarkerKind, Under, code, mark,
+};
 
 /// Expands `#[kind(attr)] item`.
 pub fn expand(kind: MarkerKind, attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -19,13 +22,15 @@ pub fn expand(kind: MarkerKind, attr: TokenStream, item: TokenStream) -> TokenSt
         Some(original) => {
             let witness = witness(&item, original, marker.skip_signature_check);
             let name = item.sig.ident.to_string();
-            let arms = quote!((@replacement) => { #name };);
+            let export = chain::export_arm(&substitute(&item, &marker));
+            let arms = quote!((@replacement) => { #name }; #export);
             let twin = twin(original, &item, &marker, &arms);
             quote!(#twin #witness)
         }
         None => {
             let reason = marker.reason.iter();
-            let arms = quote!(#((@reason) => { #reason };)*);
+            let export = chain::export_arm(&marked(&marker));
+            let arms = quote!(#((@reason) => { #reason };)* #export);
             twin(&item.sig.ident, &item, &marker, &arms)
         }
     };
@@ -37,6 +42,28 @@ pub fn expand(kind: MarkerKind, attr: TokenStream, item: TokenStream) -> TokenSt
         _ => {}
     }
     quote!(#item #beside)
+}
+
+fn marked(marker: &Marker) -> Exported {
+    Exported::Marked(MarkedExport {
+        marker: marker.kind.name().to_string(),
+        reason: marker.reason.clone(),
+    })
+}
+
+/// What captured code has in place of the original: the graph of the substitute.
+fn substitute(item: &ItemFn, marker: &Marker) -> Exported {
+    let krate = marker.krate.iter().map(|path| quote!(, crate = #path));
+    let attr = quote!(fullgraph #(#krate)*);
+    let env = Rc::new(Env::default());
+    let item = item.to_token_stream();
+    let alone = tensorplay_capture::needs(&env, Under::Compile, &attr, &item).is_empty();
+    let captured = tensorplay_capture::compile_in(&env, Under::Compile, attr, item);
+    let graph = captured.ok().filter(|_| alone).map(|c| c.export());
+    match graph.filter(FnExport::is_closed) {
+        Some(graph) => Exported::Function(graph),
+        None => marked(marker),
+    }
 }
 
 /// The macro `name` that tells the marker.

@@ -84,3 +84,29 @@ fn tensors_are_collected() {
     let (all, _) = joined(&iota(&[0, 2]), &iota(&[1, 2]));
     assert_eq!(all.to_vec::<f32>(), [0.0, 1.0], "no step");
 }
+
+#[test]
+fn a_list_that_starts_with_something_and_grows_in_no_step() {
+    #[compile(fullgraph)]
+    fn joined(x: &Tensor, n: usize) -> Tensor {
+        let mut v = vec![x.clone()];
+        for _ in 0..n {
+            v.push(x * 2.0);
+        }
+        Tensor::cat(&v, 0)
+    }
+    #[compile(fullgraph)]
+    fn around(x: &Tensor, n: usize) -> (Tensor, Tensor, Vec<Tensor>) {
+        let mut v = vec![x + 1.0];
+        for i in 1..n {
+            v.push(x * i as f64);
+        }
+        v.push(x.exp());
+        (Tensor::stack(&v, 1), Tensor::cat(&v, -1), v)
+    }
+    let x = iota(&[2, 3]);
+    for n in 0..4 {
+        against_body!(joined(&x, n));
+        against_body!(around(&x, n));
+    }
+}

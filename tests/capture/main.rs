@@ -19,6 +19,7 @@ mod collected;
 mod guards;
 mod lists;
 mod loops;
+mod markers;
 mod models;
 mod open_lists;
 mod parameters;

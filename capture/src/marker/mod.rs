@@ -11,6 +11,7 @@ pub use kind::MarkerKind;
 use crate::attribute::parse::{self, Value};
 use crate::captured::{Failure, not_a_function};
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::walk::Mark;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Attribute, ItemFn, Meta, Path};
@@ -105,6 +106,31 @@ pub(crate) fn disables(attrs: &[Attribute], attribute: &str, errors: &Diagnostic
         }
     }
     disabled
+}
+
+/// The marker among the attributes of a function that says what a call of it is, with its reason.
+pub(crate) fn of(attrs: &[Attribute]) -> Option<Mark> {
+    let (a, kind) = attrs.iter().find_map(|a| Some((a, check::marker_of(a)?)))?;
+    let tokens = match &a.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    };
+    // the marker's own expansion reports what is wrong with it
+    let errors = Diagnostics::default();
+    let reason = Marker::parse(kind, tokens, &errors).reason;
+    errors.take();
+    Some(Mark { kind, reason })
+}
+
+/// The function that another one stands in for.
+pub(crate) fn replaced(attrs: &[Attribute]) -> Option<String> {
+    let substitute = |a: &&Attribute| check::marker_of(a) == Some(MarkerKind::SubstituteInGraph);
+    let Meta::List(list) = &attrs.iter().find(substitute)?.meta else {
+        return None;
+    };
+    check::original(&mut parse::split(list.tokens.clone()))
+        .ok()
+        .map(|i| i.to_string())
 }
 
 impl Marker {

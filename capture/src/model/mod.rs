@@ -16,6 +16,7 @@ pub use ty::{Ty, key};
 pub(crate) use uses::{called, foreign};
 
 use crate::captured::Under;
+use crate::marker;
 use proc_macro2::TokenStream;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -103,6 +104,8 @@ pub struct Model {
     pub methods: BTreeMap<(String, String), Rc<ModelFn>>,
     /// Free functions by name.
     pub functions: BTreeMap<String, Rc<ModelFn>>,
+    /// The functions that others stand in for in graphs, with these.
+    pub substitutes: BTreeMap<String, String>,
 }
 
 impl Model {
@@ -158,7 +161,11 @@ impl Model {
                         attrs: f.attrs.clone(),
                         shared: is_shared(&f.vis),
                     });
-                    model.functions.insert(f.sig.ident.to_string(), function);
+                    let name = f.sig.ident.to_string();
+                    if let Some(original) = marker::replaced(&f.attrs) {
+                        model.substitutes.insert(original, name.clone());
+                    }
+                    model.functions.insert(name, function);
                 }
                 _ => {}
             }

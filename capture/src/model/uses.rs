@@ -125,7 +125,8 @@ pub(crate) fn called(model: Option<&Model>, f: &ItemFn, fullgraph: bool, inline:
                 }
                 seen.push(name.clone());
                 let methods = model.methods.iter().filter(|((_, n), _)| n == name);
-                let walked = methods.map(|(_, f)| f).chain(model.functions.get(name));
+                let function = model.substitutes.get(name).unwrap_or(name);
+                let walked = methods.map(|(_, f)| f).chain(model.functions.get(function));
                 let walked = walked.filter(|f| f.attribute("nested_compile_region").is_none());
                 bodies.extend(walked.map(|f| &f.block));
             }

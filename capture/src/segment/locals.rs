@@ -243,7 +243,7 @@ impl Locals {
             (Some(Seen::Tensor | Seen::Input), Local::Tensor { refs }) => Local::Tensor { refs },
             // a tensor, but nobody can tell whether it is borrowed
             (Some(Seen::Tensor | Seen::Input), _) => Local::Tensor { refs: 1 },
-            (Some(Seen::Number(e)), _) => Local::Number(match closed(e) && !mutable {
+            (Some(Seen::Number(e)), _) => Local::Number(match e.is_closed() && !mutable {
                 true => Number {
                     ty: e.host_type(),
                     value: Some(e.clone()),
@@ -253,15 +253,5 @@ impl Locals {
             }),
             _ => Local::Opaque,
         }
-    }
-}
-
-/// Whether an expression reads nothing.
-fn closed(e: &Expr) -> bool {
-    match e {
-        Expr::Literal(_) => true,
-        Expr::Cast(_, a) | Expr::Unary(_, a) => closed(a),
-        Expr::Binary(_, a, b) => closed(a) && closed(b),
-        _ => false,
     }
 }

@@ -244,7 +244,9 @@ fn repeatable(run: &[Stmt], at: usize) -> bool {
     let (s, behind) = (&run[at], &run[at + 1..]);
     let reads = read_in(s);
     let changed = changed_in(behind);
-    let kept = bound_by(s).iter().all(|b| !changed.contains(&b.ident.to_string()));
+    let kept = bound_by(s)
+        .iter()
+        .all(|b| !changed.contains(&b.ident.to_string()));
     let mut gone = changed;
     gone.extend(moved_in(behind));
     gone.extend(behind.iter().flat_map(bound_by).map(|b| b.ident.to_string()));

@@ -342,6 +342,7 @@ impl Walk {
                 Some(kind) => kind,
                 None => match self.env.clone().lookup(path) {
                     Some(Exported::Function(f)) => self.foreign_function(f, path, &args, c.to_token_stream()),
+                    Some(Exported::Marked(m)) => self.marked_call(&m.mark(), path, &args),
                     _ => self.refuse_call(c, path),
                 },
             },

@@ -375,8 +375,8 @@ impl Walk {
                     outputs.extend([*v, row.unwrap_or(*v)]);
                     1
                 }
-                Some(added) => added.len(),
-                None => usize::MAX,
+                // nothing, several, or no tensor
+                _ => 0,
             });
             if let Some(before) = before {
                 self.scope.assign(name, before);

@@ -13,10 +13,28 @@ use tensorplay_graph::{Code, Expr, Host, HostBinary, HostError, HostType, HostUn
 /// Methods of numbers that capture evaluates.
 pub(super) const METHODS: &[&str] = &["min", "max", "pow", "powi", "powf", "sqrt", "ln", "exp"];
 
+/// A number that the build knows is one literal if more steps lead to it.
+const FOLDED: usize = 16;
+
+/// No more steps lead to a number: doubling it in a loop doubles its expression.
+const LONGEST: usize = 1000;
+
 impl Walk {
     /// A host expression, unless it surely fails.
     pub(super) fn host(&mut self, e: Expr, at: &TokenStream) -> Kind {
-        if let Err(HostError::Failed(message)) = e.eval(&TypeEnv(&self.builder.module.graph)) {
+        let value = e.eval(&TypeEnv(&self.builder.module.graph));
+        if e.exceeds(FOLDED) {
+            if let (Ok(value), true) = (&value, e.is_closed()) {
+                return Kind::Host(Expr::Cast(e.host_type(), Box::new(Expr::Literal(*value))));
+            }
+            if e.exceeds(LONGEST) {
+                let message = format!("this number is computed in more than {LONGEST} steps");
+                return self.fail(
+                    Diagnostic::new(code::HOST, at, message).help("compute it outside and pass it in"),
+                );
+            }
+        }
+        if let Err(HostError::Failed(message)) = value {
             let (code, help) = match &e {
                 Expr::Dim(v, _) if message.starts_with("dim ") => {
                     let rank = self.builder.ty(*v).shape.as_ref().map_or(0, Vec::len);

@@ -7,13 +7,15 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
 use crate::location::tokens;
 use crate::model::Ty;
-use crate::paths;
 use quote::quote;
 use syn::{Expr as Syntax, ExprForLoop, ExprWhile, Label, Lifetime, RangeLimits};
 use tensorplay_graph::{Expr, Host, HostBinary, HostType};
 
 /// A loop takes no more steps at build time.
 const MOST_STEPS: usize = 1024;
+
+/// A `while` whose condition only calls decide has no more paths of its own: each is walked from the start.
+const MOST_OPEN: usize = 16;
 
 /// What a loop goes over.
 enum Items {
@@ -67,7 +69,7 @@ impl Walk {
         let (mut changes, mut open) = (None, 0);
         for _ in 0..MOST_STEPS {
             // each open step is a path of its own
-            if open > paths::MOST {
+            if open > MOST_OPEN {
                 break;
             }
             self.scope.enter();
@@ -91,10 +93,16 @@ impl Walk {
                     }
                 }
             };
+            let known = self.errors.len();
             if taken == Some(true) {
                 self.block(&w.body);
             }
             self.scope.leave();
+            // no call takes so many steps that a number overflows
+            if open > 0 && self.errors.only_behind(known, code::HOST_FAILS) {
+                self.errors.truncate(known);
+                break;
+            }
             match taken {
                 Some(true) if !self.ends_loop(w.label.as_ref()) => {}
                 Some(_) => return Kind::unit(),

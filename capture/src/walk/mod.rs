@@ -14,6 +14,7 @@ mod iterate;
 mod lent;
 mod list;
 mod loop_node;
+mod marked;
 mod operator;
 mod options;
 mod part;
@@ -25,6 +26,7 @@ mod shape;
 mod statement;
 
 pub(crate) use branch::READS_DATA;
+pub(crate) use marked::Mark;
 pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};

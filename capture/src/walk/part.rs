@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::export::Exported;
 use crate::kind::{Kind, PartOf};
 use crate::location::tokens;
+use crate::marker::{self, MarkerKind};
 use crate::model::{ModelFn, Ty, key};
 use crate::parameter::host_type;
 use crate::reads::{Part, Read};
@@ -201,7 +202,9 @@ impl Walk {
         let name = segments.last()?.ident.clone();
         let consts = consts_of(&p.path);
         if segments.len() == 1 {
-            let f = model.functions.get(&name.to_string())?.clone();
+            let written = name.to_string();
+            let called = model.substitutes.get(&written).unwrap_or(&written);
+            let f = model.functions.get(called)?.clone();
             return Some(self.model_call(&f, None, args, &consts, c.to_token_stream(), &name));
         }
         let owner = segments[segments.len() - 2].ident.to_string();
@@ -232,6 +235,11 @@ impl Walk {
         whole: TokenStream,
         name: &Ident,
     ) -> Kind {
+        if let Some(mark) = marker::of(&f.attrs)
+            && mark.kind != MarkerKind::SubstituteInGraph
+        {
+            return self.marked_call(&mark, name, args);
+        }
         if f.attribute("nested_compile_region").is_some() && self.in_closure == 0 {
             return self.region_call(f, receiver, args, consts, whole, name);
         }

@@ -305,3 +305,45 @@ fn while_with_numbers(x: &Tensor, n: usize) -> Tensor {
     }
     y
 }
+
+#[compile(fullgraph)]
+fn doubled(x: &Tensor) -> Tensor {
+    let mut s = 1usize;
+    let mut y = x.clone();
+    while s < x.dim(0) {
+        y = &y + y.roll(s, 0);
+        s = s + s;
+    }
+    y
+}
+
+#[compile(fullgraph)]
+fn overflows_in_no_call(x: &Tensor) -> Tensor {
+    let mut s = 1usize;
+    let mut y = x.clone();
+    while s < x.dim(0) {
+        y = &y + y.roll(s, 0);
+        s *= 2;
+    }
+    y
+}
+
+#[compile(fullgraph)]
+fn fibonacci(x: &Tensor) -> Tensor {
+    let (mut a, mut b) = (x.dim(0), x.dim(1));
+    for _ in 0..40 {
+        let c = (a + b) % 97;
+        a = b;
+        b = c;
+    }
+    x * b as f64
+}
+
+#[compile(fullgraph)]
+fn numbers_in_a_list(x: &Tensor) -> Tensor {
+    let mut v: Vec<f64> = Vec::new();
+    for t in 0..x.dim(0) {
+        v.push(t as f64);
+    }
+    x + v[1]
+}
