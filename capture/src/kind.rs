@@ -12,6 +12,8 @@ pub enum Kind {
     Tensor(Value),
     /// An integer, float, flag or dtype.
     Host(Expr),
+    /// A value of an enum of the module, by name: the number of its variant.
+    Enum(String, Expr),
     /// `x.shape()`.
     Shape(Value),
     /// A tuple, an array, a slice or a `Vec`; `()` is the empty one.
@@ -100,6 +102,7 @@ impl Kind {
             Kind::Tensor(_) | Kind::Cell(_) => "a tensor",
             Kind::Opaque(_) => "a value of another type",
             Kind::Host(_) => "a number",
+            Kind::Enum(..) => "an enum",
             Kind::Shape(_) => "a shape",
             Kind::List(l) if l.is_empty() => "`()`",
             Kind::List(_) => "a tuple or array",

@@ -3,11 +3,13 @@
 use crate::chain::{self, Chain, Goal};
 use crate::expand::{self, private};
 use crate::twin;
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::spanned::Spanned;
-use syn::{Attribute, ImplItem, Item, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility};
+use syn::{
+    Attribute, ImplItem, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility,
+};
 use tensorplay_capture::{Diagnostic, Env, Model, Ty, Under, code};
 
 /// Expands the attribute.
@@ -55,6 +57,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
                 let s = structure(&env, s, &p);
                 quote!(#s #exported)
             }
+            Item::Enum(e) => enumeration(&env, e, &p),
             Item::Impl(mut i) if i.trait_.is_none() => {
                 let name = tensorplay_capture::self_name(&i.self_ty);
                 let errors = distribute(&mut i);
@@ -193,6 +196,28 @@ pub fn type_twin(env: &Rc<Env>, s: &ItemStruct) -> TokenStream {
     };
     let unique = format_ident!("__tp_t_{}", twin::unique(name));
     twin::declare_as(&unique, name, &s.vis, &chain::export_arm(&exported))
+}
+
+/// An enum, and the number of its variant.
+fn enumeration(env: &Env, e: ItemEnum, p: &TokenStream) -> TokenStream {
+    let known = env.model.as_ref().and_then(|m| m.enums.get(&e.ident.to_string()));
+    let Some(known) = known else {
+        return e.into_token_stream();
+    };
+    let name = &e.ident;
+    let variants = e.variants.iter().map(|v| &v.ident);
+    let numbers = (0..known.len()).map(Literal::usize_suffixed);
+    quote! {
+        #e
+        impl #p::Fields for #name {
+            fn fields<'a>(&'a self, __tp_out: &mut #p::Arguments<'a>) {
+                let __tp_number = match self {
+                    #(Self::#variants => #numbers,)*
+                };
+                __tp_out.number(__tp_number);
+            }
+        }
+    }
 }
 
 /// A struct, and how it is flattened.

@@ -31,6 +31,11 @@ impl<'a> Arguments<'a> {
         self
     }
 
+    /// Appends a number.
+    pub fn number(&mut self, value: usize) {
+        self.hosts.push(HostArg::from(value));
+    }
+
     /// The tensors in order.
     pub fn tensors(&self) -> &[&'a Tensor] {
         &self.tensors

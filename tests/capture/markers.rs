@@ -61,7 +61,10 @@ fn a_marked_call_is_a_break_that_says_why() {
     let before = CALLS.load(Relaxed);
     let got = counts(&x);
     assert_eq!(CALLS.load(Relaxed), before + 1);
-    assert_eq!(got.to_vec::<f32>(), ((x.exp() * 3.0).relu() + 1.0).to_vec::<f32>());
+    assert_eq!(
+        got.to_vec::<f32>(),
+        ((x.exp() * 3.0).relu() + 1.0).to_vec::<f32>()
+    );
     let e = explain!(counts);
     assert!(e.breaks.iter().any(|b| b.reason.contains("it counts")), "{e}");
 }

@@ -240,3 +240,95 @@ fn a_struct_outside_of_a_model() {
         "one table for all instances: {e}"
     );
 }
+
+#[tensorplay::model]
+mod enums {
+    use tensorplay::{compile, nn::Linear, prelude::*};
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub enum Act {
+        A,
+        Gelu,
+        Tanh,
+    }
+
+    impl Act {
+        fn apply(&self, x: &Tensor) -> Tensor {
+            match self {
+                Act::A => x.relu(),
+                Self::Gelu => x.gelu(),
+                Act::Tanh => x.tanh(),
+            }
+        }
+
+        fn is_smooth(self) -> bool {
+            self != Act::A
+        }
+    }
+
+    pub struct Layer {
+        pub act: Act,
+        pub linear: Linear,
+    }
+
+    pub struct Net {
+        pub layers: Vec<Layer>,
+        pub last: Option<Act>,
+    }
+
+    fn chosen(x: &Tensor, act: Act) -> Tensor {
+        match act {
+            Act::A | Act::Tanh => x * 2.0,
+            _ => x * 3.0,
+        }
+    }
+
+    impl Net {
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            let mut h = x.clone();
+            for layer in &self.layers {
+                h = layer.act.apply(&layer.linear.forward(&h));
+                if layer.act.is_smooth() {
+                    h = h + 1.0;
+                }
+                h = chosen(&h, layer.act);
+            }
+            if let Some(last) = self.last {
+                h = last.apply(&h);
+            }
+            if matches!(self.last, Some(Act::Gelu)) { h.exp() } else { h }
+        }
+    }
+}
+
+#[test]
+fn an_enum_of_the_module_is_a_number_of_the_key() {
+    use enums::{Act, Layer, Net};
+    let linear = |i: usize| tensorplay::nn::Linear::new(3, 3 + i - i);
+    for acts in [&[][..], &[Act::A], &[Act::Gelu, Act::Tanh], &[Act::Tanh, Act::A, Act::Gelu]] {
+        for last in [None, Some(Act::A), Some(Act::Gelu)] {
+            let layers = acts.iter().enumerate();
+            let layers = layers.map(|(i, act)| Layer { act: *act, linear: linear(i) });
+            let net = Net { layers: layers.collect(), last };
+            let x = iota(&[2, 3]) * 0.1 - 0.2;
+            let got = net.forward(&x);
+            let mut want = x.clone();
+            for layer in &net.layers {
+                want = layer.linear.forward(&want);
+                want = match layer.act {
+                    Act::A => want.relu() * 2.0,
+                    Act::Gelu => (want.gelu() + 1.0) * 3.0,
+                    Act::Tanh => (want.tanh() + 1.0) * 2.0,
+                };
+            }
+            match last {
+                Some(Act::A) => want = want.relu(),
+                Some(Act::Gelu) => want = want.gelu().exp(),
+                _ => {}
+            }
+            assert!(got.allclose(&want, 1e-6, 1e-6), "{acts:?} {last:?}");
+        }
+    }
+    assert!(explain!(enums::Net::forward).breaks.is_empty());
+}

@@ -21,7 +21,8 @@ use proc_macro2::TokenStream;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::{
-    Attribute, Block, FnArg, ImplItem, Item, ItemFn, Member, Meta, ReturnType, Signature, Type, Visibility,
+    Attribute, Block, FnArg, ImplItem, Item, ItemEnum, ItemFn, Member, Meta, ReturnType, Signature, Type,
+    Variant, Visibility,
 };
 use tensorplay_graph::op::options::Form;
 use tensorplay_graph::{HostType, Schema};
@@ -100,6 +101,8 @@ pub struct Struct {
 pub struct Model {
     /// Structs by name.
     pub structs: BTreeMap<String, Struct>,
+    /// Enums whose variants hold nothing, by name: the variants in order.
+    pub enums: BTreeMap<String, Vec<String>>,
     /// Methods and associated functions by struct and name.
     pub methods: BTreeMap<(String, String), Rc<ModelFn>>,
     /// Free functions by name.
@@ -112,14 +115,23 @@ impl Model {
     /// Reads the items of a module.
     pub fn of(items: &[Item]) -> Model {
         let mut model = Model::default();
-        let names: Vec<String> = items
-            .iter()
-            .filter_map(|i| match i {
-                Item::Struct(s) if s.generics.params.is_empty() => Some(s.ident.to_string()),
-                _ => None,
-            })
-            .collect();
-        let local = |name: &str| names.iter().any(|n| n == name);
+        let mut types: BTreeMap<String, Ty> = BTreeMap::new();
+        for item in items {
+            match item {
+                Item::Struct(s) if s.generics.params.is_empty() => {
+                    let name = s.ident.to_string();
+                    types.insert(name.clone(), Ty::Struct(name));
+                }
+                Item::Enum(e) if is_plain(e) => {
+                    let name = e.ident.to_string();
+                    let variants = e.variants.iter().map(|v| v.ident.to_string());
+                    model.enums.insert(name.clone(), variants.collect());
+                    types.insert(name.clone(), Ty::Enum(name));
+                }
+                _ => {}
+            }
+        }
+        let local = |name: &str| types.get(name).cloned();
         for item in items {
             match item {
                 Item::Struct(s) if s.generics.params.is_empty() => {
@@ -209,6 +221,7 @@ impl Model {
         match ty {
             Ty::Tensor => Schema::Tensor,
             Ty::Host(t) => Schema::Host(*t),
+            Ty::Enum(_) => Schema::Host(HostType::Usize),
             Ty::Options(row) => {
                 let Form::Struct(fields) = row.form else {
                     return Schema::Opaque;
@@ -253,6 +266,12 @@ impl Model {
     }
 }
 
+/// Whether an enum is no more than the number of a variant.
+fn is_plain(e: &ItemEnum) -> bool {
+    let plain = |v: &Variant| v.fields.is_empty() && !v.attrs.iter().any(|a| is_named(a, "cfg"));
+    e.generics.params.is_empty() && !e.variants.is_empty() && e.variants.iter().all(plain)
+}
+
 fn is_shared(vis: &Visibility) -> bool {
     !matches!(vis, Visibility::Inherited)
 }
@@ -260,7 +279,7 @@ fn is_shared(vis: &Visibility) -> bool {
 fn is_tensor(ty: &Type) -> bool {
     match ty {
         Type::Reference(r) => is_tensor(&r.elem),
-        _ => matches!(Ty::of(ty, &|_| false), Ty::Tensor),
+        _ => matches!(Ty::of(ty, &|_| None), Ty::Tensor),
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Ty {
     Tuple(Vec<Ty>),
     /// A struct of the same module.
     Struct(String),
+    /// An enum of the same module, without values: the number of the variant.
+    Enum(String),
     /// A struct from elsewhere.
     Foreign(Path),
     /// Nothing that a graph reads.
@@ -55,8 +57,8 @@ const STANDARD: &[&str] = &[
 ];
 
 impl Ty {
-    /// Reads a type; `local` tells the structs of the module.
-    pub fn of(ty: &Type, local: &dyn Fn(&str) -> bool) -> Ty {
+    /// Reads a type; `local` tells the types of the module.
+    pub fn of(ty: &Type, local: &dyn Fn(&str) -> Option<Ty>) -> Ty {
         match ty {
             Type::Paren(t) => return Ty::of(&t.elem, local),
             Type::Group(t) => return Ty::of(&t.elem, local),
@@ -86,13 +88,14 @@ impl Ty {
             _ => Ty::Opaque,
         };
         let plain = segment.arguments.is_none();
+        let own = if n == 1 && plain { local(&name) } else { None };
         match name.as_str() {
             "Tensor" if plain => Ty::Tensor,
             "Option" => Ty::Option(Box::new(inner())),
             "Vec" => Ty::List(Box::new(inner())),
             "Box" | "Rc" | "Arc" => inner(),
             _ if !plain || STANDARD.contains(&name.as_str()) => Ty::Opaque,
-            _ if n == 1 && local(&name) => Ty::Struct(name),
+            _ if own.is_some() => own.unwrap_or(Ty::Opaque),
             _ => match OptionsRow::from_name(&name) {
                 Some(row) if is_fixed(row) => Ty::Options(row),
                 Some(_) => Ty::Opaque,
@@ -116,7 +119,7 @@ impl Ty {
             Ty::Tensor | Ty::Host(_) => true,
             Ty::Option(inner) | Ty::List(inner) => inner.is_plain(),
             Ty::Tuple(parts) => parts.iter().all(Ty::is_plain),
-            Ty::Options(_) | Ty::Struct(_) | Ty::Foreign(_) | Ty::Opaque => false,
+            Ty::Options(_) | Ty::Struct(_) | Ty::Enum(_) | Ty::Foreign(_) | Ty::Opaque => false,
         }
     }
 

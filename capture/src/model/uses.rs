@@ -1,6 +1,7 @@
 //! What a captured function may need from elsewhere, by its tokens.
 
 use super::{Model, ModelFn, Ty, key};
+use crate::walk::names_variant;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Member, Path};
 
@@ -90,11 +91,16 @@ impl<'ast> Visit<'ast> for Members {
         visit::visit_expr_method_call(self, m);
     }
     fn visit_expr_match(&mut self, m: &'ast syn::ExprMatch) {
-        self.note(&m.expr);
+        // what is matched with the variants of an enum is no layer
+        if !m.arms.iter().any(|arm| names_variant(&arm.pat)) {
+            self.note(&m.expr);
+        }
         visit::visit_expr_match(self, m);
     }
     fn visit_expr_let(&mut self, l: &'ast syn::ExprLet) {
-        self.note(&l.expr);
+        if !names_variant(&l.pat) {
+            self.note(&l.expr);
+        }
         visit::visit_expr_let(self, l);
     }
     fn visit_expr_for_loop(&mut self, f: &'ast syn::ExprForLoop) {

@@ -145,12 +145,12 @@ fn list(ty: &Type) -> Option<(Ty, bool)> {
         Type::Group(t) => list(&t.elem),
         Type::Reference(r) => {
             let (element, lent) = match &*r.elem {
-                Type::Slice(s) => (Ty::of(&s.elem, &|_| false), true),
+                Type::Slice(s) => (Ty::of(&s.elem, &|_| None), true),
                 to => list(to).map(|(element, lent)| (element, lent || !matches!(to, Type::Reference(_))))?,
             };
             Some((element, lent && r.mutability.is_some()))
         }
-        _ => match Ty::of(ty, &|_| false) {
+        _ => match Ty::of(ty, &|_| None) {
             Ty::List(element) if last_segment(ty).is_some_and(|(s, _)| s.ident == "Vec") => {
                 Some((*element, false))
             }

@@ -219,6 +219,24 @@ impl Walk {
             (Pat::Paren(p), kind) => self.fits_at(&p.pat, kind, must),
             (Pat::Reference(r), kind) => self.fits_at(&r.pat, kind, must),
             (Pat::Wild(_) | Pat::Rest(_), _) => Some(true),
+            (Pat::Or(o), Kind::Enum(of, number)) if o.cases.iter().all(|p| matches!(p, Pat::Path(_))) => {
+                let mut any: Option<Expr> = None;
+                for case in &o.cases {
+                    let Pat::Path(p) = case else { return None };
+                    let Some(Kind::Enum(other, n)) = self.enum_variant(&p.path) else {
+                        return None;
+                    };
+                    if other != of {
+                        return None;
+                    }
+                    let is = Expr::Binary(HostBinary::Eq, Box::new(number.clone()), Box::new(n));
+                    any = Some(match any {
+                        Some(any) => Expr::Binary(HostBinary::Or, Box::new(any), Box::new(is)),
+                        None => is,
+                    });
+                }
+                Some(ask(self, any?))
+            }
             // one condition, so that an arm is one path
             (Pat::Or(o), kind @ (Kind::Host(_) | Kind::Place(_))) if o.cases.iter().all(is_number) => {
                 let value = self.as_host(kind, &pat.to_token_stream(), HostType::IntLiteral)?;
@@ -253,6 +271,14 @@ impl Walk {
                     None => Some(false),
                 }
             }
+            (Pat::Path(p), Kind::Enum(of, number)) => match self.enum_variant(&p.path) {
+                Some(Kind::Enum(other, n)) if other == of => {
+                    let fits = Expr::Binary(HostBinary::Eq, Box::new(number), Box::new(n));
+                    Some(ask(self, fits))
+                }
+                // rustc reports it
+                _ => None,
+            },
             (pat, Kind::Place(p)) if question::names_variant(pat) => {
                 let fits = self.ask_pattern(pat, &p.tokens, Read::Host)?;
                 Some(ask(self, fits))
@@ -312,6 +338,15 @@ impl Walk {
                 let value = self.as_host(kind, &at, HostType::IntLiteral)?;
                 let c = self.compared(pat, value)?;
                 Some(ask(self, c))
+            }
+            (pat, Kind::Part(p)) if question::names_variant(pat) => {
+                let message = format!("a match of `{}`, an enum from elsewhere, cannot be captured yet", p.name);
+                self.fail(
+                    Diagnostic::new(code::PATTERN, pat, message).help(
+                        "declare the enum in this `#[model]` module, or keep a number or a flag in the field",
+                    ),
+                );
+                None
             }
             (pat, kind) => {
                 let message = format!(

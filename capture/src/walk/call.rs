@@ -74,6 +74,7 @@ impl Walk {
             }
             Kind::Tensor(v) => self.tensor_method(v, m),
             Kind::Host(e) => self.host_method(e, m),
+            Kind::Enum(of, number) => self.enum_method(of, number, m),
             Kind::Place(p) => self.place_method(p, m),
             Kind::Shape(v) => match name.as_str() {
                 "len" if m.args.is_empty() => Kind::Host(self.rank_of(v)),

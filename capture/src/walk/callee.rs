@@ -15,8 +15,8 @@ use quote::{format_ident, quote};
 use std::rc::Rc;
 use syn::{Expr as Syntax, ExprMethodCall, GenericArgument, Path, PathArguments, Type, parse_quote};
 use tensorplay_graph::{
-    Arg, EvalArg, Expr, GraphModule, Host, HostType, Interpreter, Node, NodeId, NodeKind, OPEN_LIST, Op, OpError,
-    TensorType, TypeError, TypeInterpreter, Value, copy_call,
+    Arg, EvalArg, Expr, GraphModule, Host, HostType, Interpreter, Node, NodeId, NodeKind, OPEN_LIST, Op,
+    OpError, TensorType, TypeError, TypeInterpreter, Value, copy_call,
 };
 
 /// The arguments of a call, sorted as the callee takes them.
@@ -175,7 +175,9 @@ impl Walk {
         let kinds: Vec<(Kind, TokenStream)> = args.iter().map(|a| (self.expr(a), tokens(*a))).collect();
         let export = export?;
         if export.codes.iter().flatten().any(|code| code & OPEN_LIST != 0) {
-            let message = format!("`{name}` returns a list whose length only a call knows, so it cannot be captured yet in another function");
+            let message = format!(
+                "`{name}` returns a list whose length only a call knows, so it cannot be captured yet in another function"
+            );
             self.fail(
                 Diagnostic::new(code::CALL, name, message)
                     .help("return the tensors as one, as in `Tensor::stack(&list, 0)`"),

@@ -194,6 +194,9 @@ impl Walk {
             if self.is_variant(&p.path) {
                 return self.variant(&p.path, None);
             }
+            if let Some(variant) = self.enum_variant(&p.path) {
+                return variant;
+            }
             if let Some(v) = infinity(&p.path) {
                 return Kind::Host(v);
             }

@@ -27,6 +27,7 @@ mod statement;
 
 pub(crate) use branch::READS_DATA;
 pub(crate) use marked::Mark;
+pub(crate) use question::names_variant;
 pub(crate) use segment::{Ended, Seen};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};

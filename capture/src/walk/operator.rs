@@ -73,6 +73,15 @@ impl Walk {
             kind: self.expr(&e.right),
             tokens: tokens(&*e.right),
         };
+        // rustc checks that both are of one enum
+        let number = |o: Operand| match o.kind {
+            Kind::Enum(_, number) => Operand {
+                kind: Kind::Host(number),
+                ..o
+            },
+            _ => o,
+        };
+        let (left, right) = (number(left), number(right));
         let is_shape = |o: &Operand| matches!(o.kind, Kind::Shape(_));
         if shape::compares(&e.op) && (is_shape(&left) || is_shape(&right)) {
             return self.compared_shapes(e, left, right);

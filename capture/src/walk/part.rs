@@ -13,7 +13,7 @@ use crate::reads::{Part, Read};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use std::rc::Rc;
-use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Type};
+use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Path, Type};
 use tensorplay_graph::op::options::Form;
 use tensorplay_graph::{Arg, Expr, HostBinary, HostType, Step};
 
@@ -31,6 +31,10 @@ impl Walk {
             Ty::Tensor if part.lent => self.lent_part(&part),
             Ty::Tensor => Kind::Tensor(self.read_part(read(&part), part.tokens.clone())),
             Ty::Host(t) => Kind::Host(self.read_part_host(read(&part), *t)),
+            Ty::Enum(name) => {
+                let number = self.read_part_host(read(&part), HostType::Usize);
+                Kind::Enum(name.clone(), number)
+            }
             Ty::Option(inner) => {
                 let tag = self.read_part_host(
                     Part {
@@ -151,7 +155,8 @@ impl Walk {
                 let owner = s.clone();
                 match found {
                     Some(f) => {
-                        self.model_call(&f, Some((owner, p)), &args, &turbofish(m), tokens(m), &m.method)
+                        let this = Some((owner, Kind::Part(p)));
+                        self.model_call(&f, this, &args, &turbofish(m), tokens(m), &m.method)
                     }
                     None => {
                         args.iter().for_each(|a| {
@@ -194,6 +199,42 @@ impl Walk {
         }
     }
 
+    /// A method of an enum of the module.
+    pub(super) fn enum_method(&mut self, name: String, number: Expr, m: &ExprMethodCall) -> Kind {
+        let method = m.method.to_string();
+        if m.args.is_empty() && method == "clone" {
+            return Kind::Enum(name, number);
+        }
+        let args: Vec<&Syntax> = m.args.iter().collect();
+        let found = self.env.model.as_ref().and_then(|model| {
+            let f = model.methods.get(&(name.clone(), method))?;
+            f.is_method().then(|| f.clone())
+        });
+        match found {
+            Some(f) => {
+                let this = Some((name.clone(), Kind::Enum(name, number)));
+                self.model_call(&f, this, &args, &turbofish(m), tokens(m), &m.method)
+            }
+            None => self.refuse_method(m, "an enum"),
+        }
+    }
+
+    /// `Act::Relu`, of an enum of the module.
+    pub(super) fn enum_variant(&self, path: &Path) -> Option<Kind> {
+        let model = self.env.model.as_ref()?;
+        let mut segments = path.segments.iter().rev();
+        let (variant, name) = (
+            segments.next()?.ident.to_string(),
+            segments.next()?.ident.to_string(),
+        );
+        let name = match (name.as_str(), &self.receiver) {
+            ("Self", Some(receiver)) => receiver.clone(),
+            _ => name,
+        };
+        let number = model.enums.get(&name)?.iter().position(|v| *v == variant)?;
+        Some(Kind::Enum(name, Expr::int(number as i64)))
+    }
+
     /// A function of the module that is called by its name, if the path is one.
     pub(super) fn model_function(&mut self, c: &ExprCall, args: &[&Syntax]) -> Option<Kind> {
         let Syntax::Path(p) = &*c.func else { return None };
@@ -218,8 +259,9 @@ impl Walk {
         }
         let (first, rest) = args.split_first()?;
         match self.expr(first) {
-            Kind::Part(p) => {
-                Some(self.model_call(&f, Some((owner, p)), rest, &consts, c.to_token_stream(), &name))
+            this @ (Kind::Part(_) | Kind::Enum(..)) => {
+                let this = Some((owner, this));
+                Some(self.model_call(&f, this, rest, &consts, c.to_token_stream(), &name))
             }
             _ => Some(Kind::Unknown),
         }
@@ -229,7 +271,7 @@ impl Walk {
     fn model_call(
         &mut self,
         f: &Rc<ModelFn>,
-        receiver: Option<(String, PartOf)>,
+        receiver: Option<(String, Kind)>,
         args: &[&Syntax],
         consts: &[GenericArgument],
         whole: TokenStream,
@@ -241,6 +283,20 @@ impl Walk {
             return self.marked_call(&mark, name, args);
         }
         if f.attribute("nested_compile_region").is_some() && self.in_closure == 0 {
+            let receiver = match receiver {
+                Some((owner, Kind::Part(p))) => Some((owner, p)),
+                None => None,
+                Some((_, other)) => {
+                    let message = format!(
+                        "a region that is a method of {} cannot be captured yet",
+                        other.describe()
+                    );
+                    return self.fail(
+                        Diagnostic::new(code::CALL, name, message)
+                            .help("leave `#[nested_compile_region]` out"),
+                    );
+                }
+            };
             return self.region_call(f, receiver, args, consts, whole, name);
         }
         let args: Vec<Kind> = args.iter().map(|a| self.raw(a)).collect();
@@ -266,8 +322,8 @@ impl Walk {
         for input in &f.sig.inputs {
             match input {
                 FnArg::Receiver(_) => {
-                    if let Some((_, part)) = &receiver {
-                        self.scope.bind("self", Kind::Part(part.clone()));
+                    if let Some((_, this)) = &receiver {
+                        self.scope.bind("self", this.clone());
                     }
                 }
                 FnArg::Typed(t) => {

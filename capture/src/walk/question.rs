@@ -34,13 +34,15 @@ fn is_local(name: &Ident) -> bool {
 }
 
 /// Whether a pattern names a variant of an enum, which are not written in capitals alone as consts are.
-pub(super) fn names_variant(pat: &Pat) -> bool {
+pub(crate) fn names_variant(pat: &Pat) -> bool {
     let camel = |name: &Ident| {
         let name = name.to_string();
         name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
     };
+    // of `Act::A` a const is less likely
+    let single = |p: &Path, name: &Ident| p.segments.len() > 1 && name.to_string().len() == 1;
     let path = |p: &Path| match p.segments.last() {
-        Some(s) => camel(&s.ident) && !matches!(s.ident.to_string().as_str(), "None" | "Some" | "Ok" | "Err"),
+        Some(s) => (camel(&s.ident) || single(p, &s.ident)) && !matches!(s.ident.to_string().as_str(), "None" | "Some" | "Ok" | "Err"),
         None => false,
     };
     match pat {
