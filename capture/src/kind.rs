@@ -40,6 +40,9 @@ pub enum Kind {
     Part(PartOf),
     /// In a list, what the steps of a loop of unknown length added.
     Many(Many),
+    /// In the body of such a loop, a list from outside of it: what the step has added so far. What else is in it no step
+    /// can tell.
+    Growing(Vec<Kind>),
     /// Not captured; an error was reported, or rustc reports it. Silent.
     Unknown,
 }
@@ -112,6 +115,7 @@ impl Kind {
             Kind::Try(_) => "a `Result`",
             Kind::Place(_) => "a const or field",
             Kind::Many(_) => "a list of unknown length",
+            Kind::Growing(_) => "a list that this loop adds to",
             Kind::Part(p) if matches!(p.ty, Ty::List(_)) => match p.ty.is_plain() {
                 true => "a list whose length a call knows",
                 false => "a list of layers",

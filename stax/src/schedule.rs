@@ -235,7 +235,7 @@ impl<'a> Scheduler<'a> {
                 .tensors(id)
                 .first()
                 .and_then(|v| self.graph.ty(*v).shape.clone()),
-            _ => self.graph.ty(id.into()).shape.clone(),
+            _ => self.graph.node(id).types.first().and_then(|t| t.shape.clone()),
         };
         self.units.push(Draft {
             kind,

@@ -403,3 +403,28 @@ fn fields_and_methods_ask_too() {
     }
     assert_eq!(explain!(asked::Layer::forward).graphs.len(), 4);
 }
+
+#[test]
+fn names_bound_to_what_a_pattern_fits() {
+    #[compile(fullgraph)]
+    fn named(x: &Tensor, k: usize) -> Tensor {
+        let y = match k {
+            n @ 3..=5 => x * n as f64,
+            n @ (7 | 9) => x + n as f64,
+            _ => x.clone(),
+        };
+        match (x.rank(), k) {
+            (r @ (2 | 3), n) if x.dim(0) == n => y * r as f64,
+            (_, n @ ..=1) => y - n as f64,
+            _ => match x.shape() {
+                [m @ 2..=4, ..] => y * *m as f64,
+                _ => y,
+            },
+        }
+    }
+    for shape in [&[3][..], &[2, 2], &[5, 1], &[3, 1, 2]] {
+        for k in 0..11 {
+            against_body!(named(&iota(shape), k));
+        }
+    }
+}

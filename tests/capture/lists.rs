@@ -101,3 +101,27 @@ fn an_element_that_is_not_there() {
     let e = third(&xs[..2]).expect_err("two").to_string();
     assert!(e.contains("the index is 2, the list has 2 elements"), "{e}");
 }
+
+#[test]
+fn regions_beside_a_list() {
+    #[compile(fullgraph)]
+    fn chosen(x: &Tensor, xs: &[Tensor], k: f64) -> Tensor {
+        let mut sum = x.clone();
+        for t in xs {
+            sum = sum + t * k;
+        }
+        let y = tensorplay::cond(&sum.sum_all().gt(0.0), || &sum + k, || &sum * 2.0);
+        let (z, _) = tensorplay::while_loop(
+            (y, Tensor::full((), 0.0, DType::F32)),
+            |(_, i)| i.lt(3.0),
+            |(z, i)| (z * 1.5, i + 1.0),
+        );
+        z
+    }
+    for n in 0..3 {
+        for sign in [1.0, -1.0] {
+            let xs: Vec<Tensor> = (0..n).map(|i| iota(&[3]) * i as f64).collect();
+            against_body!(chosen(&(iota(&[3]) * sign - 0.5), &xs, 0.25));
+        }
+    }
+}

@@ -307,3 +307,36 @@ fn random_numbers_in_every_turn() {
         assert_eq!(run(), tensorplay::compiler::disable_capture(run));
     }
 }
+
+#[test]
+fn a_loop_that_carries_nothing() {
+    #[compile(fullgraph)]
+    fn nothing(x: &Tensor) -> Tensor {
+        let y = x + 1.0;
+        for _ in 0..x.dim(0) {}
+        y
+    }
+    #[compile(fullgraph)]
+    fn unused(x: &Tensor) -> Tensor {
+        let y = x + 1.0;
+        for i in 0..x.dim(0) {
+            let _k = &y + i as f64;
+        }
+        y
+    }
+    #[compile]
+    fn nested(x: &Tensor) -> Tensor {
+        let mut v = vec![x.exp()];
+        for _ in 0..x.dim(0) {
+            for _ in 0..x.dim(1) {
+                v.push(x * 2.0);
+            }
+        }
+        Tensor::stack(&v, 0)
+    }
+    for shape in [[0, 3], [1, 2], [3, 2]] {
+        against_body!(nothing(&iota(&shape)));
+        against_body!(unused(&iota(&shape)));
+        assert_eq!(nested(&iota(&shape)).dim(0), 1 + shape[0] * shape[1]);
+    }
+}

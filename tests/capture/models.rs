@@ -297,7 +297,11 @@ mod enums {
             if let Some(last) = self.last {
                 h = last.apply(&h);
             }
-            if matches!(self.last, Some(Act::Gelu)) { h.exp() } else { h }
+            if matches!(self.last, Some(Act::Gelu)) {
+                h.exp()
+            } else {
+                h
+            }
         }
     }
 }
@@ -306,11 +310,22 @@ mod enums {
 fn an_enum_of_the_module_is_a_number_of_the_key() {
     use enums::{Act, Layer, Net};
     let linear = |i: usize| tensorplay::nn::Linear::new(3, 3 + i - i);
-    for acts in [&[][..], &[Act::A], &[Act::Gelu, Act::Tanh], &[Act::Tanh, Act::A, Act::Gelu]] {
+    for acts in [
+        &[][..],
+        &[Act::A],
+        &[Act::Gelu, Act::Tanh],
+        &[Act::Tanh, Act::A, Act::Gelu],
+    ] {
         for last in [None, Some(Act::A), Some(Act::Gelu)] {
             let layers = acts.iter().enumerate();
-            let layers = layers.map(|(i, act)| Layer { act: *act, linear: linear(i) });
-            let net = Net { layers: layers.collect(), last };
+            let layers = layers.map(|(i, act)| Layer {
+                act: *act,
+                linear: linear(i),
+            });
+            let net = Net {
+                layers: layers.collect(),
+                last,
+            };
             let x = iota(&[2, 3]) * 0.1 - 0.2;
             let got = net.forward(&x);
             let mut want = x.clone();
@@ -331,4 +346,177 @@ fn an_enum_of_the_module_is_a_number_of_the_key() {
         }
     }
     assert!(explain!(enums::Net::forward).breaks.is_empty());
+}
+
+#[tensorplay::model]
+mod indexed {
+    use tensorplay::{compile, nested_compile_region, prelude::*};
+
+    pub struct L {
+        pub w: Tensor,
+    }
+
+    pub struct B {
+        pub w: Tensor,
+        pub n: usize,
+        pub l: [L; 2],
+        pub o: Option<L>,
+    }
+
+    impl B {
+        pub const S: f64 = 0.5;
+
+        fn plain(&self, x: &Tensor) -> Tensor {
+            x * &self.w * Self::S
+        }
+        fn branch(&self, x: &Tensor) -> Tensor {
+            if self.n > 1 { x * &self.w } else { x.clone() }
+        }
+        fn array(&self, x: &Tensor) -> Tensor {
+            let mut h = x.clone();
+            for l in &self.l {
+                h = h * &l.w;
+            }
+            h
+        }
+        fn optional(&self, x: &Tensor) -> Tensor {
+            if let Some(o) = &self.o { x * &o.w } else { x.clone() }
+        }
+        #[nested_compile_region]
+        fn region(&self, x: &Tensor) -> Tensor {
+            x * &self.w
+        }
+        fn steps(&self, x: &Tensor) -> Tensor {
+            let mut h = x.clone();
+            for i in 0..self.n {
+                h = h + i as f64;
+            }
+            h
+        }
+    }
+
+    pub struct Net {
+        pub blocks: Vec<B>,
+    }
+
+    impl Net {
+        pub const M: usize = 1;
+
+        #[compile(fullgraph)]
+        pub fn first(&self, x: &Tensor) -> Tensor {
+            self.blocks[0].plain(x)
+        }
+        #[compile(fullgraph)]
+        pub fn second(&self, x: &Tensor) -> Tensor {
+            if x.dim(0) > Self::M { self.blocks[1].branch(x) } else { self.blocks[0].branch(x) }
+        }
+        #[compile(fullgraph)]
+        pub fn of_arrays(&self, x: &Tensor) -> Tensor {
+            self.blocks[0].array(x)
+        }
+        #[compile(fullgraph)]
+        pub fn of_options(&self, x: &Tensor) -> Tensor {
+            self.blocks[0].optional(x)
+        }
+        #[compile(fullgraph)]
+        pub fn of_regions(&self, x: &Tensor) -> Tensor {
+            self.blocks[0].region(x)
+        }
+        #[compile(fullgraph)]
+        pub fn of_steps(&self, x: &Tensor) -> Tensor {
+            self.blocks[0].steps(x)
+        }
+    }
+}
+
+#[test]
+fn an_index_that_a_list_does_not_have_is_an_error_on_every_way() {
+    use indexed::{B, L, Net};
+    let x = iota(&[2]);
+    let block = |n: usize| B {
+        w: &x + 1.0,
+        n,
+        l: [L { w: &x * 2.0 }, L { w: &x - 3.0 }],
+        o: (n > 1).then(|| L { w: x.exp() }),
+    };
+    type Method = fn(&Net, &Tensor) -> Tensor;
+    let methods: [Method; 6] = [
+        Net::first,
+        Net::second,
+        Net::of_arrays,
+        Net::of_options,
+        Net::of_regions,
+        Net::of_steps,
+    ];
+    for method in methods {
+        for n in 0..3 {
+            let net = Net { blocks: vec![block(n), block(2 - n)] };
+            against_body!(method(&net, &x));
+        }
+        let net = Net { blocks: vec![] };
+        let call = std::panic::AssertUnwindSafe(|| method(&net, &x));
+        let e = std::panic::catch_unwind(call).expect_err("there is no block");
+        let message = e.downcast::<String>().expect("a text");
+        assert!(message.contains("the list has 0 elements") && message.contains("`self.blocks["), "{message}");
+    }
+}
+
+#[tensorplay::model]
+mod opaque_fields {
+    use tensorplay::{compile, prelude::*};
+
+    #[derive(Clone, Copy, PartialEq)]
+    pub enum Act {
+        Relu,
+        Scale(f64),
+    }
+
+    pub struct Net {
+        pub w: Tensor,
+        pub act: Act,
+        pub last: Option<Act>,
+        pub letter: char,
+        pub name: &'static str,
+        pub seed: u32,
+    }
+
+    impl Net {
+        #[compile]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            let h = x.matmul(&self.w);
+            let h = match self.act {
+                Act::Relu => h.relu(),
+                Act::Scale(k) => h * k,
+            };
+            let h = if let Some(Act::Scale(k)) = self.last { h + k } else { h };
+            let h = match self.letter {
+                'a' => h.exp(),
+                _ => h,
+            };
+            let h = if self.name == "twice" { h * 2.0 } else { h };
+            if self.seed > 7 { h.sin() } else { h.tanh() }
+        }
+    }
+}
+
+#[test]
+fn fields_that_a_graph_does_not_read_stay_rust() {
+    use opaque_fields::{Act, Net};
+    let w = iota(&[2, 2]) * 0.1;
+    for act in [Act::Relu, Act::Scale(0.5)] {
+        for (letter, name, seed) in [('a', "twice", 9), ('b', "once", 1)] {
+            let net = Net { w: w.clone(), act, last: Some(act), letter, name, seed };
+            let x = iota(&[3, 2]) - 2.0;
+            let mut want = x.matmul(&w);
+            match act {
+                Act::Relu => want = want.relu(),
+                Act::Scale(k) => want = want * k + k,
+            }
+            let want = match letter {
+                'a' => (want.exp() * 2.0).sin(),
+                _ => want.tanh(),
+            };
+            assert!(net.forward(&x).allclose(&want, 1e-6, 1e-6));
+        }
+    }
 }

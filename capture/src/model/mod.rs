@@ -128,6 +128,9 @@ impl Model {
                     model.enums.insert(name.clone(), variants.collect());
                     types.insert(name.clone(), Ty::Enum(name));
                 }
+                Item::Enum(e) => {
+                    types.insert(e.ident.to_string(), Ty::Opaque);
+                }
                 _ => {}
             }
         }

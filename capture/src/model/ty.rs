@@ -96,6 +96,8 @@ impl Ty {
             "Box" | "Rc" | "Arc" => inner(),
             _ if !plain || STANDARD.contains(&name.as_str()) => Ty::Opaque,
             _ if own.is_some() => own.unwrap_or(Ty::Opaque),
+            // a type of the language
+            _ if n == 1 && name.starts_with(char::is_lowercase) => Ty::Opaque,
             _ => match OptionsRow::from_name(&name) {
                 Some(row) if is_fixed(row) => Ty::Options(row),
                 Some(_) => Ty::Opaque,

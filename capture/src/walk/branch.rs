@@ -8,7 +8,7 @@ use crate::location::tokens;
 use crate::reads::Read;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr as Syntax, ExprIf, ExprMatch, Lit, Pat, RangeLimits, UnOp};
+use syn::{BinOp, Expr as Syntax, ExprIf, ExprMatch, Lit, Pat, PatIdent, RangeLimits, UnOp};
 use tensorplay_graph::{Dim, Expr, Host, HostBinary, HostType, HostUnary, NodeId, Value};
 
 impl Walk {
@@ -216,6 +216,21 @@ impl Walk {
                 Some(true) => self.condition(&g.guard),
                 other => other,
             },
+            // `n @ 3..=5`
+            (Pat::Ident(i), kind) if i.subpat.is_some() => {
+                let fits = match &i.subpat {
+                    Some((_, inner)) => self.fits_at(inner, kind.clone(), must),
+                    None => None,
+                };
+                if fits == Some(true) {
+                    let name: Pat = Pat::Ident(PatIdent {
+                        subpat: None,
+                        ..i.clone()
+                    });
+                    self.bind_pattern(&name, kind);
+                }
+                fits
+            }
             (Pat::Paren(p), kind) => self.fits_at(&p.pat, kind, must),
             (Pat::Reference(r), kind) => self.fits_at(&r.pat, kind, must),
             (Pat::Wild(_) | Pat::Rest(_), _) => Some(true),
@@ -340,12 +355,13 @@ impl Walk {
                 Some(ask(self, c))
             }
             (pat, Kind::Part(p)) if question::names_variant(pat) => {
-                let message = format!("a match of `{}`, an enum from elsewhere, cannot be captured yet", p.name);
-                self.fail(
-                    Diagnostic::new(code::PATTERN, pat, message).help(
-                        "declare the enum in this `#[model]` module, or keep a number or a flag in the field",
-                    ),
+                let message = format!(
+                    "a match of `{}`, an enum from elsewhere, cannot be captured yet",
+                    p.name
                 );
+                self.fail(Diagnostic::new(code::PATTERN, pat, message).help(
+                    "declare the enum in this `#[model]` module, or keep a number or a flag in the field",
+                ));
                 None
             }
             (pat, kind) => {

@@ -94,7 +94,9 @@ impl Walk {
             option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
             Kind::Part(p) => self.part_method(p, m),
             Kind::Opaque(value) => self.opaque_method(value, m),
-            other @ (Kind::Try(_) | Kind::Cell(_) | Kind::Many(_)) => self.refuse_method(m, other.describe()),
+            other @ (Kind::Try(_) | Kind::Cell(_) | Kind::Many(_) | Kind::Growing(_)) => {
+                self.refuse_method(m, other.describe())
+            }
         }
     }
 

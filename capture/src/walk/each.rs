@@ -126,8 +126,8 @@ impl Over {
 pub(super) struct Changed {
     /// Tensors, with their values before the loop.
     pub carried: Vec<(Slot, Value)>,
-    /// Lists, with their lengths before the loop.
-    pub lists: Vec<(String, usize)>,
+    /// Lists that it adds to.
+    pub lists: Vec<String>,
     /// What it assigns of the elements that it goes over.
     pub parts: Vec<Part>,
 }
@@ -174,7 +174,7 @@ impl Walk {
         }
         let names = self.assigned(&f.whole);
         let mut carried: Vec<(Slot, Value)> = Vec::new();
-        let mut lists: Vec<(String, usize)> = Vec::new();
+        let mut lists: Vec<String> = Vec::new();
         for name in names {
             let slots = self.slots(&name);
             match self.scope.get(&name) {
@@ -188,7 +188,7 @@ impl Walk {
                         }
                     }
                 }
-                Some(Kind::List(kinds)) if !matches!(over, Over::While(_)) => lists.push((name, kinds.len())),
+                Some(Kind::List(_)) if !matches!(over, Over::While(_)) => lists.push(name),
                 Some(other) => {
                     let message = format!("`{name}` is {}, which this loop changes", other.describe());
                     return self.refuse_loop(
@@ -311,6 +311,7 @@ impl Walk {
         types: &[TensorType],
     ) -> Through {
         let known_cells = self.cells_so_far();
+        let known_errors = self.errors.len();
         let mark = self.builder.module.graph.nodes.len();
         let region_mark = self.builder.module.regions.len();
         let known_updates = self.updates.len();
@@ -319,7 +320,10 @@ impl Walk {
         }
         self.scope.enter();
         let before: Vec<Kind> = carried.iter().map(|(_, v)| Kind::Tensor(*v)).collect();
-        let lists_before: Vec<Option<Kind>> = lists.iter().map(|(n, _)| self.scope.get(n).cloned()).collect();
+        let lists_before: Vec<Option<Kind>> = lists.iter().map(|n| self.scope.get(n).cloned()).collect();
+        for name in lists {
+            self.scope.assign(name, Kind::Growing(Vec::new()));
+        }
         for ((slot, v), ty) in carried.iter().zip(types) {
             let node = Node {
                 kind: NodeKind::Call(Op::Detach, vec![Arg::Value(*v)]),
@@ -362,9 +366,9 @@ impl Walk {
         }
         let known = carried.iter().all(|(slot, _)| self.slot(slot).is_some());
         let mut grown = Vec::with_capacity(lists.len());
-        for ((name, len), before) in lists.iter().zip(lists_before) {
+        for (name, before) in lists.iter().zip(lists_before) {
             let added = match self.scope.get(name) {
-                Some(Kind::List(kinds)) => kinds.get(*len..).map(<[Kind]>::to_vec),
+                Some(Kind::Growing(kinds)) => Some(kinds.clone()),
                 _ => None,
             };
             grown.push(match added.as_deref() {
@@ -432,6 +436,9 @@ impl Walk {
             return Through::Failed;
         }
         if grown.iter().any(|n| *n != 1) {
+            if self.errors.len() > known_errors {
+                return Through::Failed;
+            }
             self.fail(
                 Diagnostic::new(
                     code::STATEMENT,

@@ -4,7 +4,7 @@ use super::{Walk, options};
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Pieces, Place};
 use crate::location::{text, tokens};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprField, ExprIndex, ExprPath, ExprRepeat, Lit, Macro, Path};
 use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TypeEnv, Value};
@@ -202,10 +202,27 @@ impl Walk {
             }
         }
         Kind::Place(Place {
-            tokens: p.to_token_stream(),
+            tokens: self
+                .owned(&p.path)
+                .map_or_else(|| p.to_token_stream(), |path| path.to_token_stream()),
             field: false,
             borrowed: false,
         })
+    }
+
+    /// `Self::EPS` as others name it: it is read where `Self` is another type, or none.
+    fn owned(&self, path: &Path) -> Option<Path> {
+        let (Some(owner), Some(_)) = (&self.receiver, &self.env.model) else {
+            return None;
+        };
+        let first = path
+            .segments
+            .first()
+            .filter(|s| s.ident == "Self" && path.segments.len() > 1)?;
+        let mut path = path.clone();
+        let owner = Ident::new(owner, first.ident.span());
+        path.segments[0].ident = owner;
+        Some(path)
     }
 
     fn field(&mut self, f: &ExprField) -> Kind {

@@ -88,6 +88,15 @@ impl Walk {
         }
         let list = match self.expr(&m.receiver) {
             list @ (Kind::List(_) | Kind::Pieces(_)) => list,
+            Kind::Growing(_) => {
+                let value = self.expr(&m.args[0]);
+                // the value may have added to the list
+                if let Kind::Growing(mut kinds) = self.expr(&m.receiver) {
+                    kinds.push(value);
+                    self.assign(&m.receiver, Kind::Growing(kinds));
+                }
+                return Some(Kind::unit());
+            }
             Kind::Unknown => return Some(Kind::Unknown),
             _ => return None,
         };

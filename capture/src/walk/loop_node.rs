@@ -145,7 +145,7 @@ impl Walk {
                 for ((slot, _), v) in carried.iter().zip(values) {
                     self.fill(slot, Kind::Tensor(v));
                 }
-                for ((name, _), pair) in lists.iter().zip(added.chunks(2)) {
+                for (name, pair) in lists.iter().zip(added.chunks(2)) {
                     if let (Some(Kind::List(kinds)), [list, rows]) = (self.scope.get(name), pair) {
                         let mut kinds = kinds.clone();
                         kinds.push(Kind::Many(Many {

@@ -347,3 +347,32 @@ fn numbers_in_a_list(x: &Tensor) -> Tensor {
     }
     x + v[1]
 }
+
+#[compile(fullgraph)]
+fn reads_what_it_grows(x: &Tensor) -> Tensor {
+    let mut v = vec![x.sum_all()];
+    for i in 0..x.dim(0) {
+        let p = &v[v.len() - 1] + x.select(0, i);
+        v.push(p);
+    }
+    Tensor::stack(&v, 0)
+}
+
+#[compile(fullgraph)]
+fn stacks_what_it_grows(x: &Tensor) -> Tensor {
+    let mut v = vec![x.sum_all()];
+    for _ in 0..x.dim(0) {
+        let s = Tensor::stack(&v, 0).sum(0);
+        v.push(s);
+    }
+    for _ in 0..x.dim(0) {
+        for _ in 0..x.dim(1) {
+            v.push(x * 2.0);
+        }
+    }
+    for _ in 0..x.dim(0) {
+        v[0] = &v[0] + 1.0;
+        v.push(x.clone());
+    }
+    Tensor::stack(&v, 0)
+}

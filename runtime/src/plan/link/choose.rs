@@ -7,8 +7,8 @@ use crate::{DType, Error, Result};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use tensorplay_graph::{
-    Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter, Link, Node,
-    NodeId, Op, TensorType, Tree, TypeError, Value,
+    Aggregate, Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter,
+    Link, Node, NodeId, Op, Schema, Step, TensorType, Tree, TypeError, Value,
 };
 use tensorplay_stax::blob::Blob;
 
@@ -223,6 +223,7 @@ impl Chooser<'_> {
         let mut demand = Demand::new(&blob.written, types.collect(), scalars);
         let mut walk = Walk::new(self, frame, blob, scalars);
         for guard in &blob.written.guards {
+            is_there(frame, &blob.module, guard)?;
             match demand.host(&mut walk, guard).map_err(Stop::into_error)? {
                 Ok(Host::Bool(true)) => {}
                 Ok(_) => return Ok(false),
@@ -250,7 +251,7 @@ fn in_bounds(frame: &Frame<'_>, module: &GraphModule) -> Result<()> {
             .trees
             .get(path.root as usize)
             .and_then(|t| t.short(&path.steps));
-        let Some((index, len)) = short else { continue };
+        let Some(short) = short else { continue };
         let mut read = graph.outputs.iter().any(|v| v.node == *id);
         let mut see = |v: Value| read |= v.node == *id;
         graph
@@ -258,13 +259,50 @@ fn in_bounds(frame: &Frame<'_>, module: &GraphModule) -> Result<()> {
             .iter()
             .for_each(|n| n.args().iter().for_each(|a| a.values(&mut see)));
         if read {
-            let name = &graph.node(*id).name;
-            let message =
-                format!("`{name}` does not exist: the index is {index}, the list has {len} elements");
-            return Err(Error::value("index", message).with_help("ask for `len()` first"));
+            return Err(missing(&graph.node(*id).name, short));
+        }
+    }
+    for node in &graph.nodes {
+        // a loop's body is given all numbers
+        let given = |i: usize| i == 4 && node.op() == Some(Op::Each);
+        let args = node.args().iter().enumerate();
+        for (_, arg) in args.filter(|(i, _)| !given(*i)) {
+            numbers_are_there(frame, module, arg)?;
         }
     }
     Ok(())
+}
+
+fn numbers_are_there(frame: &Frame<'_>, module: &GraphModule, arg: &Arg) -> Result<()> {
+    match arg {
+        Arg::Host(e) => is_there(frame, module, e),
+        Arg::List(l) => l.iter().try_for_each(|a| numbers_are_there(frame, module, a)),
+        Arg::Value(_) | Arg::Field(_) | Arg::None => Ok(()),
+    }
+}
+
+/// Whether what a number reads of lists is there.
+fn is_there(frame: &Frame<'_>, module: &GraphModule, e: &Expr) -> Result<()> {
+    let mut found = None;
+    e.params(&mut |i| {
+        let Some(s) = module.scalars.get(i as usize) else {
+            return;
+        };
+        let short = s.source.as_ref().and_then(|path| {
+            let tree = frame.trees.get(path.root as usize)?;
+            tree.short(&path.steps)
+        });
+        if let Some(short) = short {
+            found = Some(missing(&s.name, short));
+        }
+    });
+    found.map_or(Ok(()), Err)
+}
+
+/// What is read of a list by a number that it does not have.
+fn missing(name: &str, (index, len): (usize, usize)) -> Error {
+    let message = format!("`{name}` does not exist: the index is {index}, the list has {len} elements");
+    Error::value("index", message).with_help("ask for `len()` first")
 }
 
 /// Shape evaluation of one path, which enters calls.
@@ -478,13 +516,17 @@ impl<'a, 'c> Walk<'a, 'c> {
     }
 
     fn tree(&self, arg: &Arg) -> Result<&'a Tree> {
-        let found = match arg {
-            Arg::Field(path) => {
-                let root = self.frame.trees.get(path.root as usize).copied();
-                root.and_then(|t| t.at(&path.steps))
+        let mut found = None;
+        if let Arg::Field(path) = arg
+            && let Some(root) = self.frame.trees.get(path.root as usize).copied()
+        {
+            if let Some(short) = root.short(&path.steps) {
+                let aggregate = self.blob.module.aggregates.get(path.root as usize);
+                let name = aggregate.map_or_else(|| arg.to_string(), |a| named(a, &path.steps));
+                return Err(missing(&name, short));
             }
-            _ => None,
-        };
+            found = root.at(&path.steps);
+        }
         found.ok_or_else(|| {
             Error::msg(format!(
                 "`{}`: {arg} is not there; this is a bug, please report it",
@@ -492,6 +534,27 @@ impl<'a, 'c> Walk<'a, 'c> {
             ))
         })
     }
+}
+
+/// A part of an aggregate as it is written: `self.blocks[0].conv`.
+fn named(aggregate: &Aggregate, steps: &[Step]) -> String {
+    let (mut name, mut schema) = (aggregate.name.clone(), Some(&aggregate.schema));
+    for step in steps {
+        schema = match (schema, step) {
+            (Some(Schema::Struct(fields)), Step::Field(i)) => {
+                let field = fields.get(*i as usize);
+                name.push_str(&field.map_or_else(|| format!(".{i}"), |(f, _)| format!(".{f}")));
+                field.map(|(_, s)| s)
+            }
+            (Some(Schema::List(inner)), Step::Index(i)) => {
+                name.push_str(&format!("[{i}]"));
+                Some(inner)
+            }
+            (Some(Schema::Option(inner)), Step::Some) => Some(inner),
+            _ => None,
+        };
+    }
+    name
 }
 
 fn types(arg: Option<EvalArg<TensorType>>) -> SmallVec<[Option<TensorType>; 6]> {

@@ -257,6 +257,8 @@ impl Splicer {
         for region in &f.blob.regions {
             let mut region = region.clone();
             close(&mut region, &known);
+            // what types the nodes that have regions
+            self.module.regions.push(region.module.clone());
             self.regions.push(region);
         }
         let mut map: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
