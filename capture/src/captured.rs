@@ -47,8 +47,8 @@ pub struct Captured {
     pub receiver: Option<TokenStream>,
     /// Whether anything was looked up for it.
     pub linked: bool,
-    /// For a region, for how many kinds of arguments one caller may hold it.
-    pub region: Option<usize>,
+    /// Of a region, its arguments.
+    pub region: Option<RegionOptions>,
     /// The functions that it calls.
     pub callees: Vec<CalleeRef>,
     /// The attribute's arguments.
@@ -144,7 +144,7 @@ fn captured(
                 krate: region.krate.clone(),
                 ..Options::default()
             };
-            (options, Some(region.max_reuse_entries))
+            (options, Some(region))
         }
     };
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);

@@ -44,6 +44,7 @@ pub use model::{Model, ModelFn, Ty, key, self_name};
 pub use needs::{needs, needs_of_type};
 pub use parameter::{Leaf, LeafKind, Param, ParamTree};
 pub use reads::{CalleeRef, Read};
+pub use region::RegionOptions;
 pub use returns::ReturnTree;
 pub use segment::{Bound, Break, Gives, Input, Segment, Segmented};
 pub use spec::{DimSpec, Spec};

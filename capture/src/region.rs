@@ -8,17 +8,20 @@ use syn::Path;
 
 /// The arguments of `#[nested_compile_region(..)]` that act.
 #[derive(Clone, Debug)]
-pub(crate) struct RegionOptions {
+pub struct RegionOptions {
     /// For how many kinds of arguments one caller may hold the region.
     pub max_reuse_entries: usize,
+    /// The function that tells kinds of arguments apart, by their metadata; without it, all of that does.
+    pub reuse_hash_fn: Option<Path>,
     /// `crate = path`: where the facade crate is.
     pub krate: Option<Path>,
 }
 
 impl RegionOptions {
-    pub fn parse(tokens: TokenStream, errors: &Diagnostics) -> RegionOptions {
+    pub(crate) fn parse(tokens: TokenStream, errors: &Diagnostics) -> RegionOptions {
         let mut options = RegionOptions {
             max_reuse_entries: 8,
+            reuse_hash_fn: None,
             krate: None,
         };
         arguments(
@@ -28,6 +31,7 @@ impl RegionOptions {
             errors,
             |argument, value, _, _| match (argument.name, value) {
                 ("max_reuse_entries", Value::Int(n)) => options.max_reuse_entries = n as usize,
+                ("reuse_hash_fn", Value::Path(path)) => options.reuse_hash_fn = Some(path),
                 ("crate", Value::Path(path)) => options.krate = Some(path),
                 _ => {}
             },

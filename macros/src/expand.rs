@@ -240,9 +240,10 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
     if c.options.dynamic == Some(true) {
         more.extend(quote!(.dynamic()));
     }
-    if let Some(n) = c.region {
-        let n = Literal::usize_unsuffixed(n);
-        more.extend(quote!(.region(#n)));
+    if let Some(region) = &c.region {
+        let n = Literal::usize_unsuffixed(region.max_reuse_entries);
+        let hash = region.reuse_hash_fn.iter();
+        more.extend(quote!(.region(#n)#(.hashed_by(#hash))*));
     }
     let value = value(&c.item, compiled, &more, p);
     quote!(static __TP_FUNCTION: #p::Function = #value;)

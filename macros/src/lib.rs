@@ -66,6 +66,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// | argument | meaning |
 /// |---|---|
 /// | `max_reuse_entries = 8` | for how many kinds of arguments (shapes, dtypes, numbers) one caller may hold it |
+/// | `reuse_hash_fn = path` | a `fn(&[compiler::Example]) -> u64` that tells kinds of arguments apart; without it, all of their metadata does |
 /// | `crate = path` | where this crate is re-exported |
 #[proc_macro_attribute]
 pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStream {

@@ -6,6 +6,7 @@ mod device;
 pub mod dispatch;
 mod element;
 mod error;
+mod example;
 mod grad_mode;
 pub mod graph_api;
 pub mod kernels;

@@ -380,7 +380,11 @@ mod indexed {
             h
         }
         fn optional(&self, x: &Tensor) -> Tensor {
-            if let Some(o) = &self.o { x * &o.w } else { x.clone() }
+            if let Some(o) = &self.o {
+                x * &o.w
+            } else {
+                x.clone()
+            }
         }
         #[nested_compile_region]
         fn region(&self, x: &Tensor) -> Tensor {
@@ -408,7 +412,11 @@ mod indexed {
         }
         #[compile(fullgraph)]
         pub fn second(&self, x: &Tensor) -> Tensor {
-            if x.dim(0) > Self::M { self.blocks[1].branch(x) } else { self.blocks[0].branch(x) }
+            if x.dim(0) > Self::M {
+                self.blocks[1].branch(x)
+            } else {
+                self.blocks[0].branch(x)
+            }
         }
         #[compile(fullgraph)]
         pub fn of_arrays(&self, x: &Tensor) -> Tensor {
@@ -450,14 +458,19 @@ fn an_index_that_a_list_does_not_have_is_an_error_on_every_way() {
     ];
     for method in methods {
         for n in 0..3 {
-            let net = Net { blocks: vec![block(n), block(2 - n)] };
+            let net = Net {
+                blocks: vec![block(n), block(2 - n)],
+            };
             against_body!(method(&net, &x));
         }
         let net = Net { blocks: vec![] };
         let call = std::panic::AssertUnwindSafe(|| method(&net, &x));
         let e = std::panic::catch_unwind(call).expect_err("there is no block");
         let message = e.downcast::<String>().expect("a text");
-        assert!(message.contains("the list has 0 elements") && message.contains("`self.blocks["), "{message}");
+        assert!(
+            message.contains("the list has 0 elements") && message.contains("`self.blocks["),
+            "{message}"
+        );
     }
 }
 
@@ -488,7 +501,11 @@ mod opaque_fields {
                 Act::Relu => h.relu(),
                 Act::Scale(k) => h * k,
             };
-            let h = if let Some(Act::Scale(k)) = self.last { h + k } else { h };
+            let h = if let Some(Act::Scale(k)) = self.last {
+                h + k
+            } else {
+                h
+            };
             let h = match self.letter {
                 'a' => h.exp(),
                 _ => h,
@@ -505,7 +522,14 @@ fn fields_that_a_graph_does_not_read_stay_rust() {
     let w = iota(&[2, 2]) * 0.1;
     for act in [Act::Relu, Act::Scale(0.5)] {
         for (letter, name, seed) in [('a', "twice", 9), ('b', "once", 1)] {
-            let net = Net { w: w.clone(), act, last: Some(act), letter, name, seed };
+            let net = Net {
+                w: w.clone(),
+                act,
+                last: Some(act),
+                letter,
+                name,
+                seed,
+            };
             let x = iota(&[3, 2]) - 2.0;
             let mut want = x.matmul(&w);
             match act {

@@ -169,7 +169,7 @@ fn a_const_generic_region_in_a_loop() {
         let (a, b) = (x.narrow(-1, 0, H), x.narrow(-1, H, H));
         a * h + b
     }
-    #[compile]
+    #[compile(fullgraph)]
     fn run<const H: usize>(xs: &Tensor, h: &Tensor) -> (Tensor, Tensor) {
         let mut h = h.clone();
         let mut states = Vec::with_capacity(xs.dim(0));
@@ -222,4 +222,40 @@ fn more_keys_than_the_region_may_hold() {
         e.contains("narrow_minded") && e.contains("max_reuse_entries"),
         "{e}"
     );
+}
+
+/// Sizes make no difference.
+fn by_rank(args: &[tensorplay::compiler::Example]) -> u64 {
+    args.iter().fold(0, |key, a| key * 8 + a.shape().len() as u64)
+}
+
+fn gives_up(_: &[tensorplay::compiler::Example]) -> u64 {
+    panic!("no key")
+}
+
+#[test]
+fn keys_of_the_users_own() {
+    #[nested_compile_region(max_reuse_entries = 1, reuse_hash_fn = by_rank)]
+    fn broad_minded(x: &Tensor) -> Tensor {
+        x * 2.0
+    }
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, y: &Tensor) -> tensorplay::Result<Tensor> {
+        Ok(broad_minded(x) + broad_minded(y).sum_all())
+    }
+    for n in [3, 4, 7] {
+        against_body!(f(&iota(&[3]), &iota(&[n]))).expect("one rank");
+    }
+    let e = f(&iota(&[3]), &iota(&[2, 2])).expect_err("two ranks").to_string();
+    assert!(e.contains("broad_minded") && e.contains("2 kinds"), "{e}");
+    #[nested_compile_region(reuse_hash_fn = gives_up)]
+    fn unkeyed(x: &Tensor) -> Tensor {
+        x * 2.0
+    }
+    #[compile(fullgraph)]
+    fn g(x: &Tensor) -> tensorplay::Result<Tensor> {
+        Ok(unkeyed(x).relu())
+    }
+    let e = g(&iota(&[3])).expect_err("a panic").to_string();
+    assert!(e.contains("reuse_hash_fn"), "{e}");
 }

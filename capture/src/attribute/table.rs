@@ -131,6 +131,6 @@ pub(crate) const TVM: &[&str] = &["target", "parallel"];
 pub(crate) const REGION: &[Argument] = &[
     acts("max_reuse_entries", Takes::Int),
     later("options", Takes::Path),
-    later("reuse_hash_fn", Takes::Path),
+    acts("reuse_hash_fn", Takes::Path),
     acts("crate", Takes::Path),
 ];

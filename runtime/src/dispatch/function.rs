@@ -6,6 +6,7 @@ use super::key::Key;
 use super::mode::{self, Mode};
 use super::outputs::Outputs;
 use crate::device::same_device;
+use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::{Kernels, Meta, bind, key_params};
 use crate::plan::link::{Callable, LinkedBlob, link};
@@ -73,6 +74,7 @@ pub struct Function {
     /// How the functions that it calls are reached.
     callees: &'static [fn() -> &'static Function],
     reuse_limit: Option<usize>,
+    reuse_hash: Option<ReuseHash>,
     /// Whether sizes that nothing fixes are symbolic.
     dynamic: bool,
     /// The consts that its graph reads.
@@ -246,6 +248,7 @@ impl Function {
             strips,
             callees: &[],
             reuse_limit: None,
+            reuse_hash: None,
             dynamic: false,
             consts: None,
             codes: &[],
@@ -281,6 +284,13 @@ impl Function {
     #[must_use]
     pub const fn region(mut self, max_reuse_entries: usize) -> Function {
         self.reuse_limit = Some(max_reuse_entries);
+        self
+    }
+
+    /// What tells these kinds apart.
+    #[must_use]
+    pub const fn hashed_by(mut self, hash: ReuseHash) -> Function {
+        self.reuse_hash = Some(hash);
         self
     }
 
@@ -470,8 +480,8 @@ impl Function {
             Ok((linked, plan))
         });
         let (linked, plan) = bound.inspect_err(|_| state.errors.add(1))?;
-        for (callee, path, pattern) in &linked.entries {
-            callee.note_entry(*path, pattern);
+        for entry in &linked.entries {
+            entry.callable.note_entry(entry.path, &entry.pattern);
         }
         let path = linked.path;
         let blob = match &linked.blob {
@@ -608,6 +618,9 @@ impl Callable for State {
     }
     fn reuse_limit(&self) -> Option<usize> {
         self.function.reuse_limit
+    }
+    fn reuse_hash(&self) -> Option<ReuseHash> {
+        self.function.reuse_hash
     }
 }
 

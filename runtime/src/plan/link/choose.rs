@@ -1,11 +1,13 @@
 //! The first walk: which path every call takes, by shapes alone.
 
 use super::Callable;
+use crate::example::Example;
 use crate::plan::bind::{Meta, PathTypes};
 use crate::plan::spec::Binding;
 use crate::{DType, Error, Result};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tensorplay_graph::{
     Aggregate, Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter,
     Link, Node, NodeId, Op, Schema, Step, TensorType, Tree, TypeError, Value,
@@ -46,6 +48,8 @@ pub(super) enum Calls {
     Function {
         callable: &'static dyn Callable,
         pattern: String,
+        /// What `reuse_hash_fn` makes of the arguments.
+        hash: Option<u64>,
         chosen: Box<Chosen>,
     },
     Body(Vec<Chosen>),
@@ -53,16 +57,22 @@ pub(super) enum Calls {
 
 impl Chosen {
     /// What each callee inside is entered for.
-    pub fn entries(&self, out: &mut Vec<(&'static dyn Callable, usize, String)>) {
+    pub fn entries(&self, out: &mut Vec<CalleeEntry>) {
         for calls in self.calls.values() {
             match calls {
                 Calls::Function {
                     callable,
                     pattern,
+                    hash,
                     chosen,
                 } => {
-                    let entry = (*callable, chosen.path, pattern.clone());
-                    if !out.iter().any(|e| same(e, &entry)) {
+                    let entry = CalleeEntry {
+                        callable: *callable,
+                        path: chosen.path,
+                        pattern: pattern.clone(),
+                        hash: *hash,
+                    };
+                    if !out.iter().any(|e| e.is(&entry)) {
                         out.push(entry);
                     }
                     chosen.entries(out);
@@ -73,26 +83,50 @@ impl Chosen {
     }
 }
 
-type Entry = (&'static dyn Callable, usize, String);
-
-fn same(a: &Entry, b: &Entry) -> bool {
-    std::ptr::addr_eq(a.0, b.0) && a.1 == b.1 && a.2 == b.2
+/// What a callee is held for.
+#[derive(Clone, Debug)]
+pub(crate) struct CalleeEntry {
+    pub callable: &'static dyn Callable,
+    pub path: usize,
+    pub pattern: String,
+    hash: Option<u64>,
 }
 
-/// A region that one plan would hold for too many patterns is an error.
-pub(super) fn check_reuse(entries: &[Entry]) -> Result<()> {
-    for (callable, ..) in entries {
-        let Some(limit) = callable.reuse_limit() else {
+impl CalleeEntry {
+    fn is(&self, other: &CalleeEntry) -> bool {
+        self.is_of(other) && self.path == other.path && self.pattern == other.pattern
+    }
+
+    fn is_of(&self, other: &CalleeEntry) -> bool {
+        std::ptr::addr_eq(self.callable, other.callable)
+    }
+
+    /// Whether both count as one against the limit.
+    fn is_kind_of(&self, other: &CalleeEntry) -> bool {
+        match (self.hash, other.hash) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.path == other.path && self.pattern == other.pattern,
+        }
+    }
+}
+
+/// A region that one plan would hold for too many kinds of arguments is an error.
+pub(super) fn check_reuse(entries: &[CalleeEntry]) -> Result<()> {
+    for entry in entries {
+        let Some(limit) = entry.callable.reuse_limit() else {
             continue;
         };
-        let n = entries
-            .iter()
-            .filter(|e| std::ptr::addr_eq(e.0, *callable))
-            .count();
+        let mut kinds: Vec<&CalleeEntry> = Vec::new();
+        for other in entries.iter().filter(|e| e.is_of(entry)) {
+            if !kinds.iter().any(|k| k.is_kind_of(other)) {
+                kinds.push(other);
+            }
+        }
+        let n = kinds.len();
         if n > limit {
             return Err(Error::GraphCapture(format!(
                 "`{}`: reuse limit reached: one call needs it for {n} kinds of arguments, max_reuse_entries is {limit}",
-                callable.name()
+                entry.callable.name()
             )));
         }
     }
@@ -193,6 +227,22 @@ impl Chooser<'_> {
         };
         let values = module.scalars.iter().map(of);
         values.map(|v| v.unwrap_or(Host::Bool(false))).collect()
+    }
+
+    /// What the callee's own function makes of its arguments.
+    fn hash(&self, frame: &Frame<'_>, chosen: &Chosen) -> Result<Option<u64>> {
+        let Some(hash) = frame.callable.reuse_hash() else {
+            return Ok(None);
+        };
+        let types = self.types(frame, &frame.paths[chosen.path].module);
+        let examples: Vec<Example> = types.iter().flatten().filter_map(Example::of_type).collect();
+        match catch_unwind(AssertUnwindSafe(|| hash(&examples))) {
+            Ok(hash) => Ok(Some(hash)),
+            Err(_) => {
+                let message = format!("`{}`: reuse_hash_fn panicked", frame.callable.name());
+                Err(Error::GraphCapture(message))
+            }
+        }
     }
 
     /// What tells a callee's entries apart: the types of its inputs, and its numbers.
@@ -407,10 +457,12 @@ impl<'a, 'c> Walk<'a, 'c> {
                 };
                 let (chosen, results) = self.chooser.choose(&frame)?;
                 let pattern = self.chooser.pattern(&frame, &chosen);
+                let hash = self.chooser.hash(&frame, &chosen)?;
                 let chosen = Box::new(chosen);
                 let call = Calls::Function {
                     callable,
                     pattern,
+                    hash,
                     chosen,
                 };
                 self.calls.insert(link.site, call);

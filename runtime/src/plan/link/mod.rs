@@ -15,8 +15,10 @@ mod choose;
 mod splice;
 
 use super::bind::Meta;
+use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::{Error, Result};
+pub(crate) use choose::CalleeEntry;
 use choose::{Chooser, Frame};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -37,8 +39,10 @@ pub(crate) trait Callable: Sync + std::fmt::Debug {
     fn note_entry(&self, path: usize, pattern: &str);
     /// The consts that follow its own numbers.
     fn consts(&self) -> &[Host];
-    /// How many patterns one plan may hold.
+    /// How many kinds of arguments one plan may hold it for.
     fn reuse_limit(&self) -> Option<usize>;
+    /// What tells these kinds apart; without it, the pattern.
+    fn reuse_hash(&self) -> Option<ReuseHash>;
 }
 
 /// Where the strips of a blob's kernels are.
@@ -68,7 +72,7 @@ pub(crate) struct Linked<'a> {
     /// How many tensors each result of the path is, if some are lists.
     pub lengths: Vec<u32>,
     /// What each callee was linked for.
-    pub entries: Vec<(&'static dyn Callable, usize, String)>,
+    pub entries: Vec<CalleeEntry>,
 }
 
 #[derive(Debug)]
