@@ -77,7 +77,7 @@ fn is_chosen(f: &ImplItemFn) -> bool {
             .params
             .iter()
             .any(|p| matches!(p, GenericParam::Type(_)));
-    let Ok(returns) = Returns::parse(&sig.output) else {
+    let Ok(returns) = Returns::parse(&sig.output, None, None) else {
         return false;
     };
     let mut tensors = !returns.tree.is_empty();

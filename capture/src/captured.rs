@@ -386,7 +386,7 @@ fn capture(
             .type_params()
             .any(|p| word(tokens.clone(), &p.ident.to_string()).is_some())
     };
-    let returns = match Returns::parse(&sig.output) {
+    let returns = match Returns::parse(&sig.output, env.model.as_deref(), env.receiver.as_deref()) {
         Ok(r) => Some(r),
         Err(d) => {
             if !matches!(&sig.output, ReturnType::Type(_, ty) if generic(ty)) {

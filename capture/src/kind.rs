@@ -14,6 +14,8 @@ pub enum Kind {
     Host(Expr),
     /// A value of an enum of the module, by name: the number of its variant.
     Enum(String, Expr),
+    /// A value of a struct of the module that the body made.
+    Record(Record),
     /// `x.shape()`.
     Shape(Value),
     /// A tuple, an array, a slice or a `Vec`; `()` is the empty one.
@@ -45,6 +47,15 @@ pub enum Kind {
     Growing(Vec<Kind>),
     /// Not captured; an error was reported, or rustc reports it. Silent.
     Unknown,
+}
+
+/// A value of a struct of the module.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The struct.
+    pub name: String,
+    /// Its fields, in the order of the struct.
+    pub fields: Vec<(String, Kind)>,
 }
 
 /// A list of results whose length may not be known yet.
@@ -106,6 +117,7 @@ impl Kind {
             Kind::Opaque(_) => "a value of another type",
             Kind::Host(_) => "a number",
             Kind::Enum(..) => "an enum",
+            Kind::Record(_) => "a struct",
             Kind::Shape(_) => "a shape",
             Kind::List(l) if l.is_empty() => "`()`",
             Kind::List(_) => "a tuple or array",

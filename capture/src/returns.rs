@@ -6,6 +6,7 @@
 //! follows from those of lists of the graph.
 
 use crate::diagnostic::{Diagnostic, code};
+use crate::model::Model;
 use crate::parameter::{alias, last_segment, note_of_alias};
 use quote::ToTokens;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub enum ReturnTree {
     Vec(Box<ReturnTree>),
     /// An `Option` of these.
     Option(Box<ReturnTree>),
+    /// A struct of the function's module, by name, with its fields.
+    Struct(String, Vec<(String, ReturnTree)>),
 }
 
 impl ReturnTree {
@@ -33,6 +36,7 @@ impl ReturnTree {
             ReturnTree::Tensor => Some(1),
             ReturnTree::Tuple(l) => l.iter().map(ReturnTree::len).sum(),
             ReturnTree::Array(of, n) => of.len().map(|of| of * n),
+            ReturnTree::Struct(_, fields) => fields.iter().map(|(_, t)| t.len()).sum(),
             ReturnTree::Vec(_) | ReturnTree::Option(_) => None,
         }
     }
@@ -53,6 +57,7 @@ impl ReturnTree {
             ReturnTree::Array(of, n) => format!("[{}; {n}]", of.describe()),
             ReturnTree::Vec(of) => format!("Vec<{}>", of.describe()),
             ReturnTree::Option(of) => format!("Option<{}>", of.describe()),
+            ReturnTree::Struct(name, _) => name.clone(),
         }
     }
 }
@@ -75,8 +80,12 @@ impl Returns {
         }
     }
 
-    /// Reads a return type.
-    pub fn parse(output: &ReturnType) -> Result<Returns, Diagnostic> {
+    /// Reads a return type; `this` is the struct whose method has it.
+    pub fn parse(
+        output: &ReturnType,
+        model: Option<&Model>,
+        this: Option<&str>,
+    ) -> Result<Returns, Diagnostic> {
         let ReturnType::Type(_, ty) = output else {
             return Ok(Returns {
                 tree: ReturnTree::Tuple(Vec::new()),
@@ -90,7 +99,7 @@ impl Returns {
             _ => (&**ty, false),
         };
         Ok(Returns {
-            tree: tree(ty)?,
+            tree: Types { model, this }.tree(ty)?,
             fallible,
         })
     }
@@ -107,7 +116,7 @@ fn refuse(ty: &Type) -> Diagnostic {
         Some(name) => d.note(note_of_alias(&name)),
         None => d,
     };
-    d.help("return Tensor, (), a tuple, an array, a Vec or an Option of these, or a Result of any")
+    d.help("return Tensor, (), a tuple, an array, a Vec or an Option of these, a struct of them in a `#[model]` module, or a Result of any")
 }
 
 /// The first type in the angle brackets of a segment.
@@ -121,34 +130,61 @@ fn argument(segment: &PathSegment) -> Option<&Type> {
     }
 }
 
-fn tree(ty: &Type) -> Result<ReturnTree, Diagnostic> {
-    match ty {
-        Type::Paren(t) => tree(&t.elem),
-        Type::Group(t) => tree(&t.elem),
-        Type::Tuple(t) => Ok(ReturnTree::Tuple(
-            t.elems.iter().map(tree).collect::<Result<_, _>>()?,
-        )),
-        Type::Array(a) => match &a.len {
-            Expr::Lit(l) => match &l.lit {
-                Lit::Int(n) => {
-                    let n = n.base10_parse().map_err(|_| refuse(ty))?;
-                    Ok(ReturnTree::Array(Box::new(tree(&a.elem)?), n))
+/// What a return type may name.
+struct Types<'a> {
+    model: Option<&'a Model>,
+    this: Option<&'a str>,
+}
+
+impl Types<'_> {
+    fn tree(&self, ty: &Type) -> Result<ReturnTree, Diagnostic> {
+        match ty {
+            Type::Paren(t) => self.tree(&t.elem),
+            Type::Group(t) => self.tree(&t.elem),
+            Type::Tuple(t) => Ok(ReturnTree::Tuple(
+                t.elems.iter().map(|t| self.tree(t)).collect::<Result<_, _>>()?,
+            )),
+            Type::Array(a) => match &a.len {
+                Expr::Lit(l) => match &l.lit {
+                    Lit::Int(n) => {
+                        let n = n.base10_parse().map_err(|_| refuse(ty))?;
+                        Ok(ReturnTree::Array(Box::new(self.tree(&a.elem)?), n))
+                    }
+                    _ => Err(refuse(ty)),
+                },
+                _ => Err(refuse(ty)),
+            },
+            Type::Path(_) => match last_segment(ty) {
+                Some((s, _)) if s.ident == "Tensor" && s.arguments.is_none() => Ok(ReturnTree::Tensor),
+                Some((s, _)) if s.ident == "Vec" || s.ident == "Option" => {
+                    let of = Box::new(self.tree(argument(s).ok_or_else(|| refuse(ty))?)?);
+                    Ok(match s.ident == "Vec" {
+                        true => ReturnTree::Vec(of),
+                        false => ReturnTree::Option(of),
+                    })
                 }
+                Some((s, 1)) if s.arguments.is_none() => self.of_struct(&s.ident.to_string(), ty),
                 _ => Err(refuse(ty)),
             },
             _ => Err(refuse(ty)),
-        },
-        Type::Path(_) => match last_segment(ty) {
-            Some((s, _)) if s.ident == "Tensor" && s.arguments.is_none() => Ok(ReturnTree::Tensor),
-            Some((s, _)) if s.ident == "Vec" || s.ident == "Option" => {
-                let of = Box::new(tree(argument(s).ok_or_else(|| refuse(ty))?)?);
-                Ok(match s.ident == "Vec" {
-                    true => ReturnTree::Vec(of),
-                    false => ReturnTree::Option(of),
-                })
-            }
-            _ => Err(refuse(ty)),
-        },
-        _ => Err(refuse(ty)),
+        }
+    }
+
+    /// A struct of the module.
+    fn of_struct(&self, name: &str, ty: &Type) -> Result<ReturnTree, Diagnostic> {
+        let name = match (name, self.this) {
+            ("Self", Some(this)) => this,
+            _ => name,
+        };
+        let known = self.model.and_then(|m| m.structs.get(name));
+        let Some(known) = known else {
+            return Err(refuse(ty));
+        };
+        let fields = known.fields.iter().zip(&known.types);
+        let fields = fields.map(|((field, _), ty)| Ok((field.clone(), self.tree(ty)?)));
+        Ok(ReturnTree::Struct(
+            name.to_string(),
+            fields.collect::<Result<_, _>>()?,
+        ))
     }
 }

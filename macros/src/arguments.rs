@@ -170,6 +170,18 @@ pub fn returned(tree: &ReturnTree, o: &Ident) -> TokenStream {
             let parts = parts.iter().map(|t| returned(t, o));
             quote!((#(#parts,)*))
         }
+        ReturnTree::Struct(name, fields) => {
+            let name = format_ident!("{}", name);
+            let fields = fields.iter().map(|(field, t)| {
+                let value = returned(t, o);
+                let member: syn::Member = match field.parse::<usize>() {
+                    Ok(i) => i.into(),
+                    Err(_) => format_ident!("{}", field).into(),
+                };
+                quote!(#member: #value)
+            });
+            quote!(#name { #(#fields),* })
+        }
         ReturnTree::Array(of, n) => {
             let parts = (0..*n).map(|_| returned(of, o));
             quote!([#(#parts),*])

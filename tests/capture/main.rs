@@ -17,6 +17,7 @@ mod markers;
 mod models;
 mod open_lists;
 mod parameters;
+mod records;
 mod regions;
 mod returns;
 mod seed;

@@ -121,3 +121,30 @@ fn what_nothing_depends_on_fails_all_the_same() {
     assert!(message(&iota(&[3, 2]), 3).contains("index_select"));
     against_body!(unused(&x, &iota(&[3, 2]), &rows(2)));
 }
+
+#[test]
+fn operators_that_assign() {
+    #[compile(fullgraph)]
+    fn assigned(x: &Tensor, w: &mut Tensor, pair: &mut (Tensor, Tensor)) -> Tensor {
+        let mut y = x * 2.0;
+        y += x;
+        y -= &x.exp() * 0.5;
+        y *= 3.0;
+        y /= x.abs() + 1.0;
+        y += 1;
+        for _ in 0..x.dim(0) {
+            y += x;
+        }
+        *w += &y;
+        pair.1 *= w.clone();
+        y
+    }
+    for n in [0, 1, 5] {
+        let x = iota(&[n]) - 1.0;
+        against_body!({
+            let (mut w, mut pair) = (x.exp(), (x.clone(), x.sin()));
+            let y = assigned(&x, &mut w, &mut pair);
+            [y, w, pair.0, pair.1]
+        });
+    }
+}

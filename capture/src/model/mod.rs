@@ -92,6 +92,8 @@ pub fn is_named(a: &Attribute, name: &str) -> bool {
 pub struct Struct {
     /// Names, numbers for a tuple struct, with what they are.
     pub fields: Vec<(String, Ty)>,
+    /// Their types as written.
+    pub types: Vec<Type>,
     /// Whether others see it.
     pub shared: bool,
 }
@@ -145,11 +147,12 @@ impl Model {
                         };
                         (name, Ty::of(&f.ty, &local))
                     });
-                    let fields = fields.collect();
-                    let shared = is_shared(&s.vis);
-                    model
-                        .structs
-                        .insert(s.ident.to_string(), Struct { fields, shared });
+                    let own = Struct {
+                        fields: fields.collect(),
+                        types: s.fields.iter().map(|f| f.ty.clone()).collect(),
+                        shared: is_shared(&s.vis),
+                    };
+                    model.structs.insert(s.ident.to_string(), own);
                 }
                 Item::Impl(i) if i.trait_.is_none() => {
                     let Some(name) = self_name(&i.self_ty) else {

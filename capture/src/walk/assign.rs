@@ -8,6 +8,12 @@ use quote::ToTokens;
 use syn::{Expr, Member, UnOp};
 use tensorplay_graph::HostType;
 
+/// A step into a local.
+enum PartOfLocal {
+    Index(usize),
+    Field(String),
+}
+
 impl Walk {
     /// `place = value`.
     pub(super) fn assign(&mut self, place: &Expr, kind: Kind) {
@@ -69,16 +75,21 @@ impl Walk {
         );
     }
 
-    /// `pair.0 = value`, `list[1] = value` of a local.
+    /// `pair.0 = value`, `list[1] = value`, `output.hidden = value` of a local.
     fn assign_part(&mut self, place: &Expr, kind: Kind) {
         let mut path = Vec::new();
         let root = self.local_part(place, &mut path);
         let changed = root.and_then(|name| {
             let mut whole = self.scope.get(&name)?.clone();
             let mut at = &mut whole;
-            for i in path {
-                at = match at {
-                    Kind::List(kinds) => kinds.get_mut(i)?,
+            for part in path {
+                at = match (at, part) {
+                    (Kind::List(kinds), PartOfLocal::Index(i)) => kinds.get_mut(i)?,
+                    (Kind::Record(r), PartOfLocal::Field(name)) => {
+                        let field = r.fields.iter_mut().find(|(n, _)| *n == name);
+                        field.map(|(_, kind)| kind)?
+                    }
+                    (Kind::Record(r), PartOfLocal::Index(i)) => r.fields.get_mut(i).map(|(_, kind)| kind)?,
                     _ => return None,
                 };
             }
@@ -91,17 +102,17 @@ impl Walk {
     }
 
     /// The local that a place is a part of, and which part.
-    pub(super) fn local_part(&mut self, place: &Expr, path: &mut Vec<usize>) -> Option<String> {
+    fn local_part(&mut self, place: &Expr, path: &mut Vec<PartOfLocal>) -> Option<String> {
         match place {
             Expr::Paren(p) => self.local_part(&p.expr, path),
             Expr::Group(p) => self.local_part(&p.expr, path),
             Expr::Path(p) => p.path.get_ident().map(ToString::to_string),
             Expr::Field(f) => {
                 let name = self.local_part(&f.base, path)?;
-                match &f.member {
-                    Member::Unnamed(i) => path.push(i.index as usize),
-                    Member::Named(_) => return None,
-                }
+                path.push(match &f.member {
+                    Member::Unnamed(i) => PartOfLocal::Index(i.index as usize),
+                    Member::Named(name) => PartOfLocal::Field(name.to_string()),
+                });
                 Some(name)
             }
             Expr::Index(i) => {
@@ -109,7 +120,7 @@ impl Walk {
                 let at = i.index.to_token_stream();
                 let index = self.expr(&i.index);
                 let index = self.as_host(index, &at, HostType::Usize)?;
-                path.push(self.known_index(&index, &at)?);
+                path.push(PartOfLocal::Index(self.known_index(&index, &at)?));
                 Some(name)
             }
             _ => None,

@@ -306,6 +306,20 @@ impl Walk {
                 self.bind_pattern(pat, kind);
                 Some(true)
             }
+            (Pat::Struct(s), Kind::Record(record)) => match self.record_pattern(s, &record) {
+                Some(parts) => {
+                    let parts: Vec<(&Pat, Kind)> = parts.iter().map(|(p, k)| (p, k.clone())).collect();
+                    self.all_fit(parts.into_iter(), must)
+                }
+                None => {
+                    self.refuse_record(pat.to_token_stream());
+                    None
+                }
+            },
+            (Pat::TupleStruct(t), Kind::Record(record)) if t.elems.len() == record.fields.len() => {
+                let kinds = record.fields.into_iter().map(|(_, kind)| kind);
+                self.all_fit(t.elems.iter().zip(kinds), must)
+            }
             (Pat::Tuple(t), Kind::List(kinds)) if t.elems.len() == kinds.len() => {
                 self.all_fit(t.elems.iter().zip(kinds), must)
             }

@@ -74,7 +74,8 @@ impl Walk {
             }
             Kind::Tensor(v) => self.tensor_method(v, m),
             Kind::Host(e) => self.host_method(e, m),
-            Kind::Enum(of, number) => self.enum_method(of, number, m),
+            Kind::Enum(of, number) => self.own_method(of.clone(), Kind::Enum(of, number), m),
+            Kind::Record(record) => self.own_method(record.name.clone(), Kind::Record(record), m),
             Kind::Place(p) => self.place_method(p, m),
             Kind::Shape(v) => match name.as_str() {
                 "len" if m.args.is_empty() => Kind::Host(self.rank_of(v)),
@@ -339,6 +340,10 @@ impl Walk {
             },
             (_, "while_loop", _) if closures(&args).is_some() => match closures(&args) {
                 Some(pair) => self.while_loop(c, args[0], pair),
+                None => Kind::Unknown,
+            },
+            _ if self.own_struct(path).is_some() => match self.own_struct(path) {
+                Some(name) => self.tuple_struct(name, &args),
                 None => Kind::Unknown,
             },
             _ => match self.model_function(c, &args) {

@@ -4,7 +4,7 @@ use super::Walk;
 use crate::captured;
 use crate::diagnostic::{Diagnostic, code};
 use crate::export::{ExportParam, FnExport, TypeExport};
-use crate::kind::{Kind, PartOf};
+use crate::kind::{Kind, PartOf, Record};
 use crate::location::tokens;
 use crate::model::ModelFn;
 use crate::nearest::nearest;
@@ -559,6 +559,13 @@ fn rebuilt(
     match tree {
         ReturnTree::Tensor => values.next().map_or(Kind::Unknown, Kind::Tensor),
         ReturnTree::Tuple(parts) => Kind::List(parts.iter().map(|t| rebuilt(t, values, codes)).collect()),
+        ReturnTree::Struct(name, fields) => {
+            let fields = fields.iter().map(|(n, t)| (n.clone(), rebuilt(t, values, codes)));
+            Kind::Record(Record {
+                name: name.clone(),
+                fields: fields.collect(),
+            })
+        }
         ReturnTree::Array(of, n) => Kind::List((0..*n).map(|_| rebuilt(of, values, codes)).collect()),
         ReturnTree::Vec(of) => {
             let n = codes.next().unwrap_or(0);

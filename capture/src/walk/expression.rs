@@ -110,6 +110,10 @@ impl Walk {
             Expr::Range(_) => self.skip(e, e.to_token_stream(), "a range"),
             Expr::Struct(s) if self.is_variant(&s.path) => self.variant_struct(s),
             Expr::Struct(s) if options::named(&s.path).is_some() => self.literal_options(s),
+            Expr::Struct(s) if self.own_struct(&s.path).is_some() => match self.own_struct(&s.path) {
+                Some(name) => self.struct_literal(s, name),
+                None => Kind::Unknown,
+            },
             Expr::Struct(s) => self.skip(e, s.path.to_token_stream(), "a struct literal"),
             Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
             other => self.skip(e, other.to_token_stream(), "this expression"),
@@ -243,6 +247,7 @@ impl Walk {
                 };
                 self.part_field(p, &name, f.to_token_stream())
             }
+            Kind::Record(r) => self.record_field(&r, member),
             Kind::List(kinds) => match member {
                 syn::Member::Unnamed(i) if (i.index as usize) < kinds.len() => {
                     kinds[i.index as usize].clone()
@@ -403,7 +408,9 @@ fn instead(e: &Expr) -> &'static str {
         Expr::Closure(_) => "write its operations out where it is called",
         Expr::Reference(_) => "assign a new value, as in `y = y.exp()`",
         Expr::Range(_) => "write narrow(..) or slice(..) of a tensor",
-        Expr::Struct(_) => "use a tuple of tensors, and make the struct outside of the function",
+        Expr::Struct(_) => {
+            "declare the struct in a `#[model]` module beside the function, or use a tuple of tensors"
+        }
         Expr::Block(_) => "remove the label",
         _ => "put it outside of the compiled function",
     }

@@ -6,7 +6,7 @@
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
-use crate::kind::{Kind, PartOf};
+use crate::kind::{Kind, PartOf, Record};
 use crate::model::Ty;
 use crate::parameter::{Param, ParamTree, Place};
 use crate::reads::Part;
@@ -309,6 +309,10 @@ impl Walk {
         match kind {
             Kind::Cell(i) => self.cells.get(i).map_or(Kind::Unknown, |c| c.value.clone()),
             Kind::List(kinds) => Kind::List(all(kinds)),
+            Kind::Record(r) => Kind::Record(Record {
+                fields: r.fields.into_iter().map(|(n, k)| (n, self.load(k))).collect(),
+                ..r
+            }),
             Kind::Some(held) => Kind::Some(Box::new(self.load(*held))),
             Kind::Try(held) => Kind::Try(Box::new(self.load(*held))),
             other => other,

@@ -20,6 +20,7 @@ mod options;
 mod part;
 mod pattern;
 mod question;
+mod record;
 mod results;
 mod segment;
 mod shape;

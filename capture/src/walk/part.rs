@@ -199,11 +199,11 @@ impl Walk {
         }
     }
 
-    /// A method of an enum of the module.
-    pub(super) fn enum_method(&mut self, name: String, number: Expr, m: &ExprMethodCall) -> Kind {
+    /// A method of a value of the module's type `name`.
+    pub(super) fn own_method(&mut self, name: String, this: Kind, m: &ExprMethodCall) -> Kind {
         let method = m.method.to_string();
         if m.args.is_empty() && method == "clone" {
-            return Kind::Enum(name, number);
+            return this;
         }
         let args: Vec<&Syntax> = m.args.iter().collect();
         let found = self.env.model.as_ref().and_then(|model| {
@@ -211,11 +211,8 @@ impl Walk {
             f.is_method().then(|| f.clone())
         });
         match found {
-            Some(f) => {
-                let this = Some((name.clone(), Kind::Enum(name, number)));
-                self.model_call(&f, this, &args, &turbofish(m), tokens(m), &m.method)
-            }
-            None => self.refuse_method(m, "an enum"),
+            Some(f) => self.model_call(&f, Some((name, this)), &args, &turbofish(m), tokens(m), &m.method),
+            None => self.refuse_method(m, this.describe()),
         }
     }
 
@@ -259,7 +256,7 @@ impl Walk {
         }
         let (first, rest) = args.split_first()?;
         match self.expr(first) {
-            this @ (Kind::Part(_) | Kind::Enum(..)) => {
+            this @ (Kind::Part(_) | Kind::Enum(..) | Kind::Record(_)) => {
                 let this = Some((owner, this));
                 Some(self.model_call(&f, this, rest, &consts, c.to_token_stream(), &name))
             }

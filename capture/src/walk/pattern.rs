@@ -25,10 +25,34 @@ impl Walk {
                 let kind = self.typed(kind, &t.ty, &t.pat.to_token_stream());
                 self.bind_pattern(&t.pat, kind);
             }
+            Pat::Struct(s) if matches!(kind, Kind::Record(_)) => self.bind_record(s, kind),
+            Pat::TupleStruct(t) if matches!(kind, Kind::Record(_)) => match kind {
+                Kind::Record(r) => {
+                    let kinds = r.fields.into_iter().map(|(_, kind)| kind);
+                    self.bind_parts(pat, &t.elems, Kind::List(kinds.collect()));
+                }
+                _ => self.unknown_pattern(pat),
+            },
             Pat::Tuple(t) => self.bind_parts(pat, &t.elems, kind),
             Pat::Slice(s) => self.bind_parts(pat, &s.elems, kind),
             other => {
                 self.refuse_pattern(other);
+            }
+        }
+    }
+
+    fn bind_record(&mut self, pat: &syn::PatStruct, kind: Kind) {
+        let parts = match &kind {
+            Kind::Record(record) => self.record_pattern(pat, record),
+            _ => None,
+        };
+        match parts {
+            Some(parts) => parts
+                .into_iter()
+                .for_each(|(pat, kind)| self.bind_pattern(&pat, kind)),
+            None => {
+                self.refuse_record(pat.to_token_stream());
+                self.unknown_pattern(&Pat::Struct(pat.clone()));
             }
         }
     }

@@ -120,6 +120,10 @@ impl Walk {
             (ReturnTree::Tuple(trees), Kind::List(kinds)) if trees.len() == kinds.len() => {
                 self.parts(kinds, trees.iter(), at, out)
             }
+            (ReturnTree::Struct(name, fields), Kind::Record(r)) if *name == r.name => {
+                let kinds = r.fields.into_iter().map(|(_, kind)| kind).collect();
+                self.parts(kinds, fields.iter().map(|(_, t)| t), at, out)
+            }
             (ReturnTree::Array(of, n), Kind::List(kinds)) if *n == kinds.len() => {
                 self.parts(kinds, std::iter::repeat(&**of), at, out)
             }

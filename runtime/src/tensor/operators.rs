@@ -1,4 +1,4 @@
-//! `+ - * /` and unary minus over tensors and scalars.
+//! `+ - * /`, their assigning forms and unary minus over tensors and scalars.
 //!
 //! Problem: `(x * 2.0).tanh()` must compile without annotations, which one impl per scalar type does not allow.
 //! Method: one generic impl per receiver for scalars on the right; on the left only `f64` and `i64`, which the
@@ -85,6 +85,32 @@ operators! {
     Sub sub Sub Rsub;
     Mul mul Mul Mul;
     Div div Div Rdiv;
+}
+
+macro_rules! assigning {
+    ($($trait:ident $method:ident $op:ident;)*) => {$(
+        assigning!(@tensors $trait $method $op: Tensor; &Tensor);
+        impl<S: Into<Scalar>> ops::$trait<S> for Tensor {
+            #[track_caller]
+            fn $method(&mut self, rhs: S) {
+                *self = crate::ops::binary(Op::$op, self, Operand::Scalar(rhs.into()));
+            }
+        }
+    )*};
+    (@tensors $trait:ident $method:ident $op:ident: $($rhs:ty);*) => {$(
+        impl ops::$trait<$rhs> for Tensor {
+            #[track_caller]
+            fn $method(&mut self, rhs: $rhs) {
+                *self = crate::ops::binary(Op::$op, self, Operand::Tensor(rhs.as_ref()));
+            }
+        }
+    )*};
+}
+assigning! {
+    AddAssign add_assign Add;
+    SubAssign sub_assign Sub;
+    MulAssign mul_assign Mul;
+    DivAssign div_assign Div;
 }
 
 impl ops::Neg for Tensor {
