@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
 use crate::marker;
-use crate::model::{ModelFn, Ty};
+use crate::model::{ModelFn, Ty, check_inline};
 use crate::parameter::{LeafKind, Param, name_wildcards, names};
 use crate::paths::trace;
 use crate::reads::{CalleeRef, Read};
@@ -43,6 +43,8 @@ pub struct Captured {
     pub fallible: bool,
     /// Whether it belongs to an `impl`: it has a receiver, or says `Self`.
     pub method: bool,
+    /// The type whose `impl` that is, where capture sees it.
+    pub owner: Option<String>,
     /// The receiver, if it is a struct of a `#[model]` module: its parts follow the parameters.
     pub receiver: Option<TokenStream>,
     /// Whether anything was looked up for it.
@@ -149,6 +151,7 @@ fn captured(
     };
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     options.check(&function.sig, &errors);
+    check_inline(env.model.as_deref(), &function, &options.inline, &errors);
     let result = if options.disable {
         Err(None)
     } else {
@@ -185,6 +188,7 @@ fn captured(
                 codes,
                 fallible: returns.fallible,
                 method,
+                owner: env.owner(),
                 receiver,
                 linked,
                 region,

@@ -66,6 +66,11 @@ impl Env {
         }
     }
 
+    /// The type whose `impl` the function belongs to.
+    pub(crate) fn owner(&self) -> Option<String> {
+        self.receiver.clone().filter(|name| name != "Self")
+    }
+
     /// What a type is flattened to.
     pub fn schema(&self, ty: &Ty) -> Schema {
         let foreign = |key: &str| match self.externs.get(key) {

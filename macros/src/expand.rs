@@ -245,22 +245,32 @@ fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
         let hash = region.reuse_hash_fn.iter();
         more.extend(quote!(.region(#n)#(.hashed_by(#hash))*));
     }
-    let value = value(&c.item, compiled, &more, p);
+    let value = value(&c.item, c.owner.as_deref(), compiled, &more, p);
     quote!(static __TP_FUNCTION: #p::Function = #value;)
 }
 
 /// A record of graphs, with what else is to be said about it.
-pub fn value(item: &ItemFn, compiled: &Compiled, more: &TokenStream, p: &TokenStream) -> TokenStream {
-    let place = place(item);
+pub fn value(
+    item: &ItemFn,
+    owner: Option<&str>,
+    compiled: &Compiled,
+    more: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let place = place(item, owner);
     let blob = Literal::byte_string(&compiled.blob);
     let (items, table) = strips(compiled, p);
     quote!({ #items #p::Function::new(#place, #blob, #table)#more })
 }
 
 /// The path, file and line of a function.
-pub fn place(item: &ItemFn) -> TokenStream {
+pub fn place(item: &ItemFn, owner: Option<&str>) -> TokenStream {
     let name = &item.sig.ident;
-    let (path, line) = (format!("::{name}"), Literal::u32_unsuffixed(line(name.span())));
+    let path = match owner {
+        Some(owner) => format!("::{owner}::{name}"),
+        None => format!("::{name}"),
+    };
+    let line = Literal::u32_unsuffixed(line(name.span()));
     quote!(::core::concat!(::core::module_path!(), #path), ::core::file!(), #line)
 }
 

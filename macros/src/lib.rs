@@ -107,31 +107,35 @@ pub fn graph(path: TokenStream) -> TokenStream {
     reach::function("graphs", path.into()).into()
 }
 
-/// A call from captured code is one opaque node of the graph: the function runs as plain Rust at every call.
+/// A graph does not look into the function: it runs as plain Rust at every call, between two graphs.
 ///
+/// Under `fullgraph`, where there is one graph, a call is an error: an opaque node of a graph is not available yet.
 /// Called from anywhere else it is an ordinary function. This holds for all markers below, which go on free functions.
+/// Captured code knows the markers of its own `#[model]` module, and those of the functions that it looks up: all under
+/// `fullgraph`, otherwise those in `inline(..)`. A call of any other function is a graph break.
 #[proc_macro_attribute]
 pub fn allow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
     marker(MarkerKind::AllowInGraph, attr, item)
 }
 
-/// Like `allow_in_graph`, for functions whose arguments and results are structs of tensors: the node has their tensors.
+/// Like `allow_in_graph`, for functions whose arguments and results are structs of tensors.
 #[proc_macro_attribute]
 pub fn nonstrict_trace(attr: TokenStream, item: TokenStream) -> TokenStream {
     marker(MarkerKind::NonstrictTrace, attr, item)
 }
 
-/// A call is a graph break, whatever the function's body is. Compiled functions inside stay compiled.
+/// A call is a graph break, whatever the function's body is, and an error under `fullgraph`. Compiled functions inside
+/// stay compiled.
 #[proc_macro_attribute]
 pub fn disallow_in_graph(attr: TokenStream, item: TokenStream) -> TokenStream {
     marker(MarkerKind::DisallowInGraph, attr, item)
 }
 
-/// `#[disable(recursive = true, reason = "..")]`: the function runs as plain Rust, and a call is a graph break.
+/// `#[disable(recursive = true, reason = "..")]`: the function runs as plain Rust, and a call is a graph break, or an error
+/// under `fullgraph`, which say the reason.
 ///
 /// Compiled functions that it calls run their plain bodies too, as in `compiler::disable_capture`; with `recursive = false`
-/// they stay compiled. The reason is for the reader, and for those who ask where a graph breaks. Beside `#[compile]` it is
-/// `#[compile(disable)]`.
+/// they stay compiled. Beside `#[compile]` it is `#[compile(disable)]`.
 #[proc_macro_attribute]
 pub fn disable(attr: TokenStream, item: TokenStream) -> TokenStream {
     marker(MarkerKind::Disable, attr, item)
@@ -152,8 +156,8 @@ pub fn assume_constant_result(attr: TokenStream, item: TokenStream) -> TokenStre
     marker(MarkerKind::AssumeConstantResult, attr, item)
 }
 
-/// `#[substitute_in_graph(original)]`: captured code that calls `original` has this function in its place; plain calls of
-/// `original` run it.
+/// `#[substitute_in_graph(original)]`: captured code that looks up `original` has the graph of this function in its place;
+/// plain calls of `original` run it, and so does a graph break.
 ///
 /// Stands beside `original`, in one module. Both have the same signature, which is checked unless
 /// `skip_signature_check = true`. `can_constant_fold_through = false` is accepted, `true` is not available yet.

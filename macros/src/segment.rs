@@ -27,7 +27,7 @@ pub fn expand(mut s: Segmented) -> TokenStream {
             more.extend(quote!(.dynamic()));
         }
         match tensorplay_stax::compile(&segment.paths, &options(&s.options)) {
-            Ok(compiled) => records.push(value(&s.item, &compiled, &more, &p)),
+            Ok(compiled) => records.push(value(&s.item, s.owner.as_deref(), &compiled, &more, &p)),
             Err(e) => return internal(&s.item, &e),
         }
     }
@@ -55,7 +55,7 @@ pub fn expand(mut s: Segmented) -> TokenStream {
 
 /// The record of the function: its segments are statics of their own.
 fn whole(s: &Segmented, records: &[TokenStream], p: &TokenStream) -> TokenStream {
-    let place = place(&s.item);
+    let place = place(&s.item, s.owner.as_deref());
     let names: Vec<Ident> = (0..records.len())
         .map(|n| format_ident!("SEGMENT_{}", n))
         .collect();

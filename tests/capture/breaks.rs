@@ -360,3 +360,39 @@ fn what_a_segment_adds_to_a_list_stays_in_it() {
     assert_eq!(pushed(&x).to_vec::<f32>(), [2.0, -4.0, 1.0, -2.0]);
     assert_eq!(counted(&x).to_vec::<f32>(), [12.0, -24.0]);
 }
+
+#[test]
+fn a_macro_that_shows_a_number_does_not_change_it() {
+    #[compile]
+    fn shown(x: &Tensor, n: usize) -> Tensor {
+        let y = x * 2.0;
+        println!("{n} {:>width$}", n, width = 3);
+        let y = match n {
+            k if k > 2 => y.exp(),
+            _ => y.relu(),
+        };
+        y.narrow(0, 0, n)
+    }
+    #[compile]
+    fn changed(x: &Tensor, n: usize) -> Tensor {
+        let mut n = n;
+        let y = x * 2.0;
+        println!("{}", {
+            n = n - 1;
+            n
+        });
+        let z = if n > 1 { y.exp() } else { y.relu() };
+        z * n as f64
+    }
+    let x = v(&[1.0, -1.0, 2.0, 0.5]);
+    for n in 1..4 {
+        let y = &x * 2.0;
+        let want = if n > 2 { y.exp() } else { y.relu() };
+        assert_eq!(shown(&x, n).to_vec::<f32>(), want.narrow(0, 0, n).to_vec::<f32>());
+        let m = n - 1;
+        let want = if m > 1 { y.exp() } else { y.relu() };
+        assert_eq!(changed(&x, n).to_vec::<f32>(), (want * m as f64).to_vec::<f32>());
+    }
+    let e = explain!(shown);
+    assert_eq!(e.breaks.len(), 1, "{e}");
+}

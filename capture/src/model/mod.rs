@@ -13,7 +13,7 @@ mod ty;
 mod uses;
 
 pub use ty::{Ty, key};
-pub(crate) use uses::{called, foreign};
+pub(crate) use uses::{called, check_inline, foreign};
 
 use crate::captured::Under;
 use crate::marker;

@@ -1,7 +1,11 @@
 //! What a captured function may need from elsewhere, by its tokens.
 
 use super::{Model, ModelFn, Ty, key};
+use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::location::text;
+use crate::nearest::nearest;
 use crate::walk::names_variant;
+use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Member, Path};
 
@@ -116,6 +120,39 @@ impl<'ast> Visit<'ast> for Members {
 /// The paths that a function calls and that may be captured functions from elsewhere: their last segment begins in lower
 /// case, and the one before it, if there is one, too. Without `fullgraph`, only those of `inline` are.
 pub(crate) fn called(model: Option<&Model>, f: &ItemFn, fullgraph: bool, inline: &[Path]) -> Vec<Path> {
+    let mut paths = all_called(model, f);
+    let listed = |p: &Path| inline.iter().any(|q| key(q) == key(p));
+    paths.retain(|p| fullgraph || listed(p));
+    paths
+}
+
+/// Checks the paths of `inline(..)`: each stands there once, and is called.
+pub(crate) fn check_inline(model: Option<&Model>, f: &ItemFn, inline: &[Path], errors: &Diagnostics) {
+    if inline.is_empty() {
+        return;
+    }
+    let called = all_called(model, f);
+    for (i, path) in inline.iter().enumerate() {
+        let is = |q: &Path| key(q) == key(path);
+        let shown = text(path.to_token_stream());
+        if inline[..i].iter().any(is) {
+            let message = format!("`{shown}` stands twice in `inline(..)`");
+            errors.push(Diagnostic::new(code::DUPLICATE_ARGUMENT, path, message).help("keep one"));
+        } else if !called.iter().any(is) {
+            let message = format!("the function has no call of `{shown}` that capture could look up");
+            let names: Vec<String> = called.iter().map(|p| text(p.to_token_stream())).collect();
+            let near = nearest(&shown, names.iter().map(String::as_str));
+            errors.push(
+                Diagnostic::new(code::UNKNOWN_ARGUMENT, path, message).help(match near {
+                    Some(n) => format!("did you mean `{n}`?"),
+                    None => "write the path as the call does, or remove it".into(),
+                }),
+            );
+        }
+    }
+}
+
+fn all_called(model: Option<&Model>, f: &ItemFn) -> Vec<Path> {
     let mut calls = Calls::default();
     let mut next = 0;
     let mut bodies: Vec<&Block> = vec![&f.block];
@@ -147,8 +184,6 @@ pub(crate) fn called(model: Option<&Model>, f: &ItemFn, fullgraph: bool, inline:
             calls.add(path.clone());
         }
     }
-    let listed = |p: &Path| inline.iter().any(|q| key(q) == key(p));
-    calls.paths.retain(|p| fullgraph || listed(p));
     calls.paths
 }
 

@@ -148,6 +148,7 @@ pub(crate) fn segment(
         breaks: s.breaks,
         fallible: scene.fallible,
         method: scene.method,
+        owner: scene.env.owner(),
         options: scene.options.clone(),
     }))
 }

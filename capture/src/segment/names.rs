@@ -130,8 +130,66 @@ impl<'a> Visit<'a> for Changes {
     }
 
     fn visit_macro(&mut self, m: &'a syn::Macro) {
-        words(m.tokens.clone(), &mut self.0);
+        let shows = m
+            .path
+            .segments
+            .last()
+            .is_some_and(|s| SHOWS.contains(&s.ident.to_string().as_str()));
+        if !shows || may_change(m.tokens.clone(), true) {
+            words(m.tokens.clone(), &mut self.0);
+        }
     }
+}
+
+/// Macros that take what they are given by reference.
+const SHOWS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "error",
+    "format",
+    "info",
+    "panic",
+    "print",
+    "println",
+    "trace",
+    "warn",
+];
+
+/// Whether tokens may assign something, or lend it for that; those of a macro itself name arguments with `=`.
+fn may_change(tokens: TokenStream, arguments: bool) -> bool {
+    let mut before = ' ';
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let now = match &tree {
+            TokenTree::Punct(p) => p.as_char(),
+            _ => ' ',
+        };
+        let next = match trees.peek() {
+            Some(TokenTree::Punct(p)) => p.as_char(),
+            _ => ' ',
+        };
+        let changes = match &tree {
+            TokenTree::Ident(i) => i == "mut" || MUTATES.contains(&i.to_string().as_str()),
+            TokenTree::Group(g) => may_change(g.stream(), false),
+            TokenTree::Punct(_) => {
+                let named = arguments && before == ' ';
+                now == '=' && next != '=' && !named && !"=!<>".contains(before)
+            }
+            TokenTree::Literal(_) => false,
+        };
+        if changes {
+            return true;
+        }
+        before = now;
+    }
+    false
 }
 
 /// Methods of the standard library's collections that change what they are called on.

@@ -24,6 +24,8 @@ pub struct Segmented {
     pub fallible: bool,
     /// Whether it belongs to an `impl`.
     pub method: bool,
+    /// The type whose `impl` that is, where capture sees it.
+    pub owner: Option<String>,
     /// The attribute's arguments.
     pub options: Options,
 }

@@ -121,9 +121,20 @@ pub fn only_of_tensors(m: &ExprMethodCall) -> bool {
         })
 }
 
-/// Whether a `let` binds one name to a value without saying its type.
+/// Whether a `let` binds one name to a value of which neither a type nor its form tells what it is.
 pub fn plain(l: &syn::Local) -> bool {
-    matches!(&l.pat, Pat::Ident(i) if i.subpat.is_none()) && l.init.is_some()
+    let told = |e: &Expr| {
+        matches!(
+            e,
+            Expr::Struct(_)
+                | Expr::Closure(_)
+                | Expr::Array(_)
+                | Expr::Tuple(_)
+                | Expr::Range(_)
+                | Expr::Lit(_)
+        )
+    };
+    matches!(&l.pat, Pat::Ident(i) if i.subpat.is_none()) && l.init.as_ref().is_some_and(|i| !told(&i.expr))
 }
 
 /// Whether later statements use a local as only a tensor can be used: they call an operation on it that nothing else has,

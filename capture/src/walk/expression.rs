@@ -305,6 +305,12 @@ impl Walk {
         let Some(index) = self.as_host(index, &at, HostType::Usize) else {
             return Kind::Unknown;
         };
+        if let (Kind::Part(p), None) = (&base, self.builder.known(&index)) {
+            let message = format!("the index of `{}` is not known at build time", p.name);
+            return self.fail(Diagnostic::new(code::INDEX, at, message).help(
+                "loop over the list, as in `for layer in &self.layers`, over two with `.zip(..)`; or write a literal",
+            ));
+        }
         match base {
             Kind::Shape(v) => self.host(graph::Expr::Dim(v, Box::new(index)), &i.to_token_stream()),
             Kind::List(kinds) => match self.known_index(&index, &at) {

@@ -50,3 +50,6 @@ fn dynamic(x: &Tensor) -> Tensor { x.relu() }
 
 #[compile(dynamic_shapes = false)]
 fn not_dynamic(x: &Tensor) -> Tensor { x.relu() }
+
+#[compile(inline(helpers::shifed, scaled, scaled))]
+fn inlined(x: &Tensor) -> Tensor { scaled(&helpers::shifted(x)) }

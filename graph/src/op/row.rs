@@ -274,7 +274,9 @@ impl ArgType {
         match self {
             ArgType::Tensor(_) => "a tensor".into(),
             ArgType::Host(Some(h)) => crate::Expr::Literal(*h).to_string(),
-            ArgType::Host(None) | ArgType::Open(_) | ArgType::Symbol(_) => "a host value".into(),
+            ArgType::Open(t) => format!("a value of type {}", t.name()),
+            ArgType::Symbol(_) => "a size".into(),
+            ArgType::Host(None) => "a number".into(),
             ArgType::List(_) => "a list".into(),
             ArgType::None => "none".into(),
         }
