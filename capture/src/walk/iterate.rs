@@ -306,7 +306,7 @@ impl Walk {
                 tokens(e),
                 "a loop over this cannot be captured yet",
             )
-            .help("loop over a literal range or a list of tensors"),
+            .help("loop over a range, as in `for i in 0..n`, or over a list of tensors or layers"),
         );
         None
     }
