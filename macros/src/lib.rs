@@ -94,7 +94,7 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 /// `self`, loop over `Vec` fields, and call each other.
 ///
 /// Fields are tensors, numbers, bools, dtypes, options of operations, `Option`, `Vec`, `Box` and arrays of these, structs
-/// of the module, and structs of other `#[model]` modules, such as the layers of `nn`. A field of another type may be there,
+/// of the module, its enums whose variants hold nothing, and structs of other `#[model]` modules, such as the layers of `nn`. A field of another type may be there,
 /// but no captured function reads it.
 ///
 /// A call of a function or method of the module is captured where it stands, with and without `fullgraph`: it needs no attribute, and
