@@ -215,6 +215,11 @@ impl Diagnostics {
         self.list.borrow_mut().truncate(n);
     }
 
+    /// Whether there is an error of this code.
+    pub fn has(&self, code: Code) -> bool {
+        self.list.borrow().iter().any(|d| d.code == code)
+    }
+
     /// The errors so far; the context counts as checked.
     pub fn take(&self) -> Vec<Diagnostic> {
         self.checked.set(true);

@@ -71,7 +71,8 @@ impl DType {
     /// The result type of a binary operation between two tensors (PyTorch's lattice).
     ///
     /// ```
-    /// use tensorplay_graph::DType;
+    /// # extern crate tensorplay_graph as tensorplay;
+    /// use tensorplay::DType;
     /// assert_eq!(DType::F16.promote(DType::BF16), DType::F32);
     /// assert_eq!(DType::I64.promote(DType::F16), DType::F16);
     /// assert_eq!(DType::U8.promote(DType::I32), DType::I32);

@@ -30,19 +30,27 @@ mod twin;
 /// * Parameters are tensors, numbers, `bool` and `DType`, by value, as `&` or as `&mut`, and tuples, arrays of a literal length and
 ///   `Option`s of these, under names or patterns of names. What a `&mut` parameter refers to is written when the whole call has
 ///   succeeded, and only where the path that it took assigns it.
+/// * Lists of tensors, of numbers and of tuples of these, whose length a call knows, are whole parameters: `&[T]`, `&mut [T]`, `Vec<T>`,
+///   `&Vec<T>` and `&mut Vec<T>`. A `for` loop goes over one, or with `zip` over several, such as layers and their caches.
 /// * Parameters, consts and fields of other types (enums, `&str`) can be asked about, by `match`, `if let`, `matches!` and `==`, with
 ///   patterns that bind nothing. The answers join the key.
 /// * Results are `Tensor`, `()`, tuples, arrays, `Vec`s and `Option`s of these, and a `Result` of any, with the user's own error
-///   type. How many tensors a `Vec` or `Option` holds may differ from path to path.
+///   type. How many tensors a `Vec` or `Option` holds may differ from path to path, and a `Vec<Tensor>` may have any length.
 ///
 /// Anything else is a graph break: it stays the Rust that it is, and the statements before and after it are compiled as segments.
-/// `explain!` lists every break.
+/// `explain!` lists every break; with `fullgraph` each is an error.
+///
+/// Calls of other functions, in `#[compile]` alone, are graph breaks: a function that is compiled itself, or a region, runs its own
+/// plan there. With `fullgraph`, or for paths in `inline(..)`, the function is looked up, and its graph joins the caller's; rustc says
+/// ``cannot find macro `helper` in this scope`` of one under neither `#[compile]` nor `#[nested_compile_region]`, nor a marker.
+/// Functions and methods of one [`model`] module, and methods of its layers, are captured at each call in either case.
 ///
 /// | argument | meaning |
 /// |---|---|
 /// | `spec(x = f32[B, 784], pair = (f32[2], i64[2]), return = f32[B, 10])` | dtypes and sizes to check at build time and at each call, one a tensor; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
 /// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes |
+/// | `specialize(x = f32[1, 784])`, once or more | kernels for these sizes beside the general ones; a graph break is an error |
 /// | `fullgraph` | a graph break is an error, and functions that are called are looked up |
 /// | `inline(path, ..)` | these functions are looked up without `fullgraph` too; any other call is a graph break |
 /// | `warn_breaks` | a graph break is a warning |
@@ -63,6 +71,13 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// A function that its callers keep as one unit: it is compiled once, and each caller that is captured with it holds it
 /// by reference.
 ///
+/// | the call stands in | what it is |
+/// |---|---|
+/// | `#[compile(fullgraph)]`, or `#[compile(inline(path))]` that names it | one node, which refers to the region |
+/// | `#[compile]`, outside of a [`model`] module | a graph break, at which the region runs its own plan |
+/// | a function of the same [`model`] module, or one that has it as a layer | one node, with and without `fullgraph` |
+/// | plain Rust | a compiled function |
+///
 /// | argument | meaning |
 /// |---|---|
 /// | `max_reuse_entries = 8` | for how many kinds of arguments (shapes, dtypes, numbers) one caller may hold it |
@@ -79,7 +94,13 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 /// `self`, loop over `Vec` fields, and call each other.
 ///
 /// Fields are tensors, numbers, bools, dtypes, options of operations, `Option`, `Vec`, `Box` and arrays of these, structs
-/// of the module, and structs of other `#[model]` modules, such as the layers of `nn`.
+/// of the module, its enums whose variants hold nothing, and structs of other `#[model]` modules, such as the layers of `nn`. A field of another type may be there,
+/// but no captured function reads it.
+///
+/// A call of a function or method of the module is captured where it stands, with and without `fullgraph`: it needs no attribute, and
+/// one under `#[nested_compile_region]` is kept as one unit. Functions of other modules are called as [`compile`] says. Methods of
+/// structs of other `#[model]` modules are captured if they are `pub`, take tensors beside `&self`, and give a tensor. Methods of traits
+/// are not captured; functions such as `new` and `load` stay the Rust that they are.
 #[proc_macro_attribute]
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     attribute(attr, item, model::model)

@@ -70,7 +70,8 @@ fn holds(op: &'static str, pred: &Tensor) -> Result<bool> {
 /// branches give tensors of the same shapes and dtypes.
 ///
 /// ```
-/// use tensorplay_runtime::{Tensor, cond};
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::{cond, prelude::*};
 /// let x = Tensor::from_slice(&[1.0f32, 4.0], 2);
 /// let y = cond(&x.min_all().gt(0.0), || x.sqrt(), || x.abs());
 /// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
@@ -90,7 +91,8 @@ pub fn cond<R: TensorTree>(pred: &Tensor, yes: impl FnOnce() -> R, no: impl FnOn
 /// `carry` after `body` was applied to it while `pred` holds. In a compiled function it is one node of the graph.
 ///
 /// ```
-/// use tensorplay_runtime::{Tensor, while_loop};
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::{prelude::*, while_loop};
 /// let x = Tensor::from_slice(&[3.0f32], 1);
 /// let y = while_loop(x, |x| x.lt(100.0), |x| x * 2.0);
 /// assert_eq!(y.item::<f32>(), 192.0);

@@ -177,7 +177,8 @@ impl Error {
     /// An error from any message.
     ///
     /// ```
-    /// let e = tensorplay_runtime::Error::msg("no such layer");
+    /// # extern crate tensorplay_runtime as tensorplay;
+    /// let e = tensorplay::Error::msg("no such layer");
     /// assert_eq!(e.to_string(), "no such layer");
     /// ```
     pub fn msg(message: impl fmt::Display) -> Error {

@@ -35,9 +35,13 @@ pub fn is_grad_enabled() -> bool {
 /// Runs `f` without recording gradients on this thread.
 ///
 /// ```
-/// use tensorplay_runtime::{is_grad_enabled, no_grad};
-/// assert!(!no_grad(is_grad_enabled));
-/// assert!(is_grad_enabled());
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// # use tensorplay::is_grad_enabled;
+/// use tensorplay::{no_grad, prelude::*};
+/// let y = no_grad(|| Tensor::from_slice(&[1.0f32, 4.0], 2).sqrt());
+/// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
+/// # assert!(!no_grad(is_grad_enabled));
+/// # assert!(is_grad_enabled());
 /// ```
 pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     let _off = GradMode::set(false);

@@ -16,7 +16,11 @@ pub trait Run {
     /// The results for `inputs`: the tensor parameters in order, then the scalars as tensors of one element.
     ///
     /// ```
-    /// use tensorplay_runtime::{Tensor, graph_api::{GraphModule, Run}};
+    /// # mod tensorplay {
+    /// #     pub mod prelude { pub use tensorplay_runtime::{Tensor, graph_api::Run}; }
+    /// #     pub use tensorplay_runtime::graph_api as graph;
+    /// # }
+    /// use tensorplay::{graph::GraphModule, prelude::*};
     /// let g: GraphModule = "graph double(x: _[..]) { %1 = add(%0, %0) return %1 }".parse()?;
     /// let y = g.run(&[Tensor::from_slice(&[1.0f32, 2.0], 2)])?;
     /// assert_eq!(y[0].to_vec::<f32>(), [2.0, 4.0]);

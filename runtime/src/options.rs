@@ -102,8 +102,11 @@ settings! {
     /// Settings of [`Tensor::conv1d`](crate::Tensor::conv1d).
     ///
     /// ```
-    /// use tensorplay_runtime::options::Conv1dOptions;
-    /// let o = Conv1dOptions::default().stride(2).padding(1);
+    /// # mod tensorplay { pub mod prelude { pub use tensorplay_runtime::*; } }
+    /// use tensorplay::prelude::*;
+    /// let (x, w) = (Tensor::ones((1, 3, 8), DType::F32), Tensor::ones((4, 3, 3), DType::F32));
+    /// let y = x.conv1d(&w, None, Conv1dOptions::default().stride(2).padding(1));
+    /// assert_eq!(y.shape(), [1, 4, 4]);
     /// ```
     Conv1dOptions {
         /// Elements from window to window; 1 unless set.
@@ -121,8 +124,11 @@ settings! {
     /// Settings of [`Tensor::conv2d`](crate::Tensor::conv2d); pairs are (height, width).
     ///
     /// ```
-    /// use tensorplay_runtime::options::Conv2dOptions;
-    /// let o = Conv2dOptions::default().stride(2).padding((1, 0));
+    /// # mod tensorplay { pub mod prelude { pub use tensorplay_runtime::*; } }
+    /// use tensorplay::prelude::*;
+    /// let (x, w) = (Tensor::ones((1, 3, 8, 9), DType::F32), Tensor::ones((4, 3, 3, 3), DType::F32));
+    /// let y = x.conv2d(&w, None, Conv2dOptions::default().stride(2).padding((1, 0)));
+    /// assert_eq!(y.shape(), [1, 4, 4, 4]);
     /// ```
     Conv2dOptions {
         /// Elements from window to window; 1 unless set.
@@ -155,8 +161,11 @@ settings! {
 /// Settings of pooling; pairs are (height, width), of which pooling over one axis takes the width.
 ///
 /// ```
-/// use tensorplay_runtime::options::PoolOptions;
-/// let o = PoolOptions::new(3).stride(2).padding(1);
+/// # mod tensorplay { pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::prelude::*;
+/// let x = Tensor::ones((1, 3, 8, 8), DType::F32);
+/// let y = x.max_pool2d(PoolOptions::new(3).stride(2).padding(1));
+/// assert_eq!(y.shape(), [1, 3, 4, 4]);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolOptions {

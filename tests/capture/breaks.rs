@@ -343,7 +343,7 @@ fn what_a_segment_adds_to_a_list_stays_in_it() {
     fn counted(x: &Tensor) -> Tensor {
         let mut n = 1usize;
         let y = x * 2.0;
-        n = n + 1;
+        n += 1;
         n *= 3;
         println!("{n}");
         y * n as f64
@@ -378,7 +378,7 @@ fn a_macro_that_shows_a_number_does_not_change_it() {
         let mut n = n;
         let y = x * 2.0;
         println!("{}", {
-            n = n - 1;
+            n -= 1;
             n
         });
         let z = if n > 1 { y.exp() } else { y.relu() };

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::export::Exported;
 use crate::kind::{Kind, Pieces, Place};
 use crate::location::{text, tokens};
-use crate::nearest::nearest;
+use crate::nearest::{nearest, renamed};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprCall, ExprMethodCall, Path};
@@ -67,9 +67,15 @@ impl Walk {
         let name = m.method.to_string();
         match receiver {
             Kind::Unknown => {
-                m.args.iter().for_each(|a| {
-                    self.expr(a);
-                });
+                for a in &m.args {
+                    match a {
+                        // of an iterator, say, that is refused already
+                        Expr::Closure(_) => self.poison(a),
+                        _ => {
+                            self.expr(a);
+                        }
+                    }
+                }
                 Kind::Unknown
             }
             Kind::Tensor(v) => self.tensor_method(v, m),
@@ -89,7 +95,7 @@ impl Walk {
                     None => Kind::Unknown,
                 },
                 "clone" | "to_vec" | "as_slice" if m.args.is_empty() => Kind::Pieces(p),
-                _ => self.refuse_method(m, "a list of tensors"),
+                _ => self.refuse_list_method(m, "a list of tensors"),
             },
             Kind::Options(options, list) => self.set_option(options, list, m),
             option @ (Kind::Maybe(..) | Kind::Some(_) | Kind::None) => self.option_method(option, m),
@@ -110,26 +116,44 @@ impl Walk {
             ("is_some", 0) => Kind::Host(some),
             ("is_none", 0) => Kind::Host(graph::Expr::Unary(graph::HostUnary::Not, Box::new(some))),
             ("as_ref" | "cloned" | "clone" | "copied" | "as_deref", 0) => option,
+            ("map" | "and_then" | "filter" | "or_else" | "unwrap_or" | "unwrap_or_else" | "map_or", _) => {
+                self.refuse_method_with(m, option.describe(), "write a `match`, or `if let Some(..) = ..`")
+            }
             _ => self.refuse_method(m, option.describe()),
         }
     }
 
     pub(super) fn refuse_method(&mut self, m: &ExprMethodCall, what: &str) -> Kind {
         let name = &m.method;
-        let d = Diagnostic::new(
-            code::METHOD,
-            name,
-            format!("the method `{name}` of {what} cannot be captured yet"),
-        );
         let unwraps =
             what == Kind::Try(Box::new(Kind::None)).describe() && (name == "unwrap" || name == "expect");
-        self.fail(d.help(match name.to_string().as_str() {
+        let help = match name.to_string().as_str() {
             _ if unwraps => "return a Result and write `?`, or call the operation without try_",
             "try_into" | "into_iter" | "iter" => {
                 "take the parts one by one, as in (p[0].clone(), p[1].clone())"
             }
             _ => "put the call outside of the compiled function",
-        }))
+        };
+        self.refuse_method_with(m, what, help)
+    }
+
+    /// The method of a list, which an iterator may have in its place.
+    pub(super) fn refuse_list_method(&mut self, m: &ExprMethodCall, what: &str) -> Kind {
+        match m.method.to_string().as_str() {
+            "iter" | "iter_mut" | "into_iter" | "map" | "filter" | "fold" | "for_each" | "zip" | "enumerate"
+            | "rev" => self.refuse_method_with(
+                m,
+                what,
+                "write a `for` loop over it that pushes its results, as in `for x in list.iter() { out.push(..) }`",
+            ),
+            _ => self.refuse_method(m, what),
+        }
+    }
+
+    fn refuse_method_with(&mut self, m: &ExprMethodCall, what: &str, help: &str) -> Kind {
+        let name = &m.method;
+        let message = format!("the method `{name}` of {what} cannot be captured yet");
+        self.fail(Diagnostic::new(code::METHOD, name, message).help(help))
     }
 
     /// A method of a const is one of a number; a method of a field is one of a tensor if a tensor has it.
@@ -158,10 +182,16 @@ impl Walk {
         }
         let shown = text(p.tokens);
         let message = format!("the call `{shown}.{name}(..)` cannot be captured yet");
-        self.fail(
-            Diagnostic::new(code::METHOD, &m.method, message)
-                .help("write the operations out, or pass the result as a parameter"),
-        )
+        let mut d = Diagnostic::new(code::METHOD, &m.method, message);
+        if p.field
+            && let Some(ours) = renamed(&name)
+        {
+            d = d.help(format!("if it is one of a tensor, write {ours}"));
+        }
+        self.fail(match p.field {
+            true => d.help("put the struct and its methods into a `#[model]` module"),
+            false => d.help("write the operations out, or pass the result as a parameter"),
+        })
     }
 
     fn tensor_method(&mut self, v: Value, m: &ExprMethodCall) -> Kind {
@@ -465,6 +495,15 @@ fn unknown_method(name: &Ident) -> Diagnostic {
         name,
         format!("the tensor method `{word}` cannot be captured yet"),
     );
+    if let Some(ours) = renamed(&word) {
+        return d.help(format!("write {ours}"));
+    }
+    if let Some((op, _)) = word.strip_suffix('_').and_then(operation) {
+        return d.help(format!(
+            "a tensor is never changed: write x = x.{}(..)",
+            op.name()
+        ));
+    }
     let metadata = METADATA.iter().chain(ASKED).copied();
     let names = Op::ALL.iter().map(|op| op.name()).chain(metadata);
     match nearest(&word, names) {

@@ -12,6 +12,8 @@ use tensorplay_graph::{self as graph, Code, DType, Env, Host, HostType, TypeEnv,
 /// Expressions nest no deeper: the compiler's stack is finite.
 const DEEPEST: usize = 1000;
 
+const UNKNOWN_INDEX: &str = "this index is not known at build time";
+
 impl Walk {
     /// The value of an expression; its operations are appended.
     pub(super) fn expr(&mut self, e: &Expr) -> Kind {
@@ -66,13 +68,7 @@ impl Walk {
             Expr::Try(t) => match self.expr(&t.expr) {
                 Kind::Try(inner) => *inner,
                 Kind::Unknown => Kind::Unknown,
-                other => {
-                    let message = format!("`?` on {} cannot be captured yet", other.describe());
-                    self.fail(
-                        Diagnostic::new(code::QUESTION_MARK, e, message)
-                            .help("`?` follows a try_ operation, as in x.try_matmul(w)?"),
-                    )
-                }
+                other => self.refuse_question(e, &t.expr, &other),
             },
             Expr::Tuple(t) => Kind::List(t.elems.iter().map(|e| self.raw(e)).collect()),
             Expr::Array(a) => Kind::List(a.elems.iter().map(|e| self.raw(e)).collect()),
@@ -118,6 +114,24 @@ impl Walk {
             Expr::Const(c) => self.skip(e, c.const_token.to_token_stream(), "a const block"),
             other => self.skip(e, other.to_token_stream(), "this expression"),
         }
+    }
+
+    fn refuse_question(&mut self, whole: &Expr, e: &Expr, kind: &Kind) -> Kind {
+        let message = format!("`?` on {} cannot be captured yet", kind.describe());
+        let d = Diagnostic::new(code::QUESTION_MARK, whole, message);
+        self.fail(match kind {
+            Kind::Maybe(..) | Kind::Some(_) | Kind::None => {
+                let value = text(tokens(e));
+                let name = match e {
+                    Expr::Path(p) if p.path.get_ident().is_some() => value.as_str(),
+                    _ => "value",
+                };
+                d.help(format!(
+                    "write `let Some({name}) = {value} else {{ return None }};`"
+                ))
+            }
+            _ => d.help("`?` follows a try_ operation, as in x.try_matmul(w)?"),
+        })
     }
 
     /// What a place is, if assignments through it reach the caller.
@@ -305,12 +319,6 @@ impl Walk {
         let Some(index) = self.as_host(index, &at, HostType::Usize) else {
             return Kind::Unknown;
         };
-        if let (Kind::Part(p), None) = (&base, self.builder.known(&index)) {
-            let message = format!("the index of `{}` is not known at build time", p.name);
-            return self.fail(Diagnostic::new(code::INDEX, at, message).help(
-                "loop over the list, as in `for layer in &self.layers`, over two with `.zip(..)`; or write a literal",
-            ));
-        }
         match base {
             Kind::Shape(v) => self.host(graph::Expr::Dim(v, Box::new(index)), &i.to_token_stream()),
             Kind::List(kinds) => match self.known_index(&index, &at) {
@@ -318,9 +326,15 @@ impl Walk {
                 Some(n) => self.out_of_range(n, kinds.len(), &at),
                 None => Kind::Unknown,
             },
-            Kind::Part(p) => match self.known_index(&index, &at) {
+            Kind::Part(p) => match self.known(&index) {
                 Some(n) => self.part_index(p, n, i.to_token_stream()),
-                None => Kind::Unknown,
+                None => {
+                    let list = text(tokens(&*i.expr));
+                    let help = format!(
+                        "write a literal, or loop over the list, as in `for item in {list}.iter()`, with `zip` or `enumerate`"
+                    );
+                    self.fail(Diagnostic::new(code::INDEX, at, UNKNOWN_INDEX).help(help))
+                }
             },
             Kind::Pieces(p) => match self.known_index(&index, &at) {
                 Some(n) => self.piece(&p, n, &at),
@@ -338,18 +352,19 @@ impl Walk {
     }
 
     pub(super) fn known_index(&mut self, e: &graph::Expr, at: &TokenStream) -> Option<usize> {
-        let n = self
-            .builder
-            .known(e)
-            .and_then(Host::as_int)
-            .and_then(|n| usize::try_from(n).ok());
+        let n = self.known(e);
         if n.is_none() {
             self.fail(
-                Diagnostic::new(code::INDEX, at, "this index is not known at build time")
+                Diagnostic::new(code::INDEX, at, UNKNOWN_INDEX)
                     .help("write a literal or a const of the function's body"),
             );
         }
         n
+    }
+
+    fn known(&self, e: &graph::Expr) -> Option<usize> {
+        let n = self.builder.known(e).and_then(Host::as_int)?;
+        usize::try_from(n).ok()
     }
 
     fn out_of_range(&self, n: usize, len: usize, at: &TokenStream) -> Kind {
@@ -413,7 +428,9 @@ fn instead(e: &Expr) -> &'static str {
         }
         Expr::Closure(_) => "write its operations out where it is called",
         Expr::Reference(_) => "assign a new value, as in `y = y.exp()`",
-        Expr::Range(_) => "write narrow(..) or slice(..) of a tensor",
+        Expr::Range(_) => {
+            "write a `for` loop that pushes its results, as in `for i in 0..3 { list.push(..) }`"
+        }
         Expr::Struct(_) => {
             "declare the struct in a `#[model]` module beside the function, or use a tuple of tensors"
         }

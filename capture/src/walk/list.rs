@@ -294,7 +294,7 @@ impl Walk {
             ("len", 0) => Kind::Host(length(&kinds)),
             ("is_empty", 0) => Kind::Host(tensorplay_graph::Expr::Literal(Host::Bool(kinds.is_empty()))),
             ("to_vec" | "clone" | "as_slice", 0) => Kind::List(kinds),
-            _ => self.refuse_method(m, "a tuple, array or `Vec`"),
+            _ => self.refuse_list_method(m, "a tuple, array or `Vec`"),
         }
     }
 }

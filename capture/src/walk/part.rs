@@ -195,6 +195,7 @@ impl Walk {
                     }
                 }
             }
+            Ty::List(_) => self.refuse_list_method(m, Kind::Part(p).describe()),
             _ => self.refuse_method(m, Kind::Part(p).describe()),
         }
     }

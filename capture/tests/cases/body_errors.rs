@@ -376,3 +376,74 @@ fn stacks_what_it_grows(x: &Tensor) -> Tensor {
     }
     Tensor::stack(&v, 0)
 }
+
+#[compile(fullgraph)]
+fn questions_of_options(x: &Tensor, a: Option<&Tensor>) -> Option<Tensor> {
+    let b = a?;
+    let c = Some(x)?.exp();
+    let d = (x.relu(), a?);
+    Some(x * b)
+}
+
+#[compile(fullgraph)]
+fn iterators(x: &Tensor, xs: &[Tensor], n: usize) -> Tensor {
+    let mut seen = 0;
+    let a: Vec<Tensor> = (0..3).map(|i| x * i).collect();
+    let b: Vec<Tensor> = (0..n).rev().map(|i| { seen = i; x * i }).collect();
+    let c: Vec<Tensor> = xs.iter().map(|x| x.relu()).collect();
+    let d = [x, x].iter().map(|x| x.relu()).fold(x.clone(), |a, b| a + b);
+    let e = x.chunk(2, 0).into_iter().map(|x| x.relu()).collect::<Vec<_>>();
+    let f = 0..n;
+    x.relu()
+}
+
+#[compile(fullgraph)]
+fn names_of_others(x: &Tensor) -> Tensor {
+    let a = x.view((2, -1));
+    let b = x.size(0);
+    let c = x.numel();
+    let d = x.ndim();
+    let e = x.mm(x).bmm(x);
+    let f = x.unsqueeze_(0);
+    let g = Tensor::concat(&[x, x], 0);
+    let h = x.amax(0);
+    x.float()
+}
+
+#[compile(fullgraph)]
+fn text_in_a_result(x: &Tensor) -> (Tensor, String) {
+    (x.relu(), "a".to_string())
+}
+
+#[compile(fullgraph)]
+fn text_in_an_error(x: &Tensor) -> Result<Tensor, String> {
+    if x.dim(0) > 2 {
+        return Err("a".to_string());
+    }
+    x.try_relu().map_err(|_| "b".to_string())
+}
+
+impl Net {
+    #[compile(fullgraph)]
+    fn step(&self, x: &Tensor) -> Tensor {
+        let h = self.a.forward(x);
+        let g = self.helper(&h);
+        let f = self.w.view(0);
+        TABLE.view(0)
+    }
+}
+
+#[compile(fullgraph)]
+fn indices_into_lists(xs: &[Tensor], n: usize) -> Tensor {
+    for i in 0..xs.len() {
+        let y = xs[i].relu();
+    }
+    xs[n].exp()
+}
+
+#[compile(fullgraph)]
+fn methods_of_options(x: &Tensor, a: Option<&Tensor>) -> Tensor {
+    let b = a.map(|a| a.relu());
+    let c = a.unwrap_or(x);
+    x + a.unwrap()
+}

@@ -56,7 +56,8 @@ pub(super) fn record(f: &'static Function) {
 /// Runs `f` with every compiled function on this thread replaced by its plain body.
 ///
 /// ```
-/// use tensorplay_runtime::{Tensor, dispatch::disable_capture};
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::{compiler::disable_capture, prelude::*};
 /// let y = disable_capture(|| Tensor::from_slice(&[1.0f32, 4.0], 2).sqrt());
 /// assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
 /// ```
@@ -90,7 +91,8 @@ pub fn is_exporting() -> bool {
 /// whatever `dim` is: a `dim` that `x` does not have is no error.
 ///
 /// ```
-/// use tensorplay_runtime::{Tensor, dispatch::mark_static};
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::{compiler::mark_static, prelude::*};
 /// mark_static(&Tensor::from_slice(&[1.0f32, 4.0], 2), -1);
 /// ```
 pub fn mark_static(x: &Tensor, dim: impl Dim) {

@@ -27,7 +27,8 @@ pub use variable::Update;
 /// An n-dimensional array of one [`DType`]. Cloning is cheap and shares the value.
 ///
 /// ```
-/// use tensorplay_runtime::{DType, Tensor};
+/// # extern crate tensorplay_runtime as tensorplay;
+/// use tensorplay::{DType, Tensor};
 /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], (2, 2));
 /// assert_eq!(x.shape(), [2, 2]);
 /// assert_eq!(x.dtype(), DType::F32);

@@ -173,7 +173,8 @@ impl Tensor {
     /// see every new value.
     ///
     /// ```
-    /// use tensorplay_runtime::Tensor;
+    /// # extern crate tensorplay_runtime as tensorplay;
+    /// use tensorplay::Tensor;
     /// let mean = Tensor::from_slice(&[0.0f32, 0.0], 2).variable();
     /// let seen = mean.clone();
     /// mean.assign(&Tensor::from_slice(&[1.0f32, 2.0], 2));

@@ -1,13 +1,8 @@
 use tensorplay::{compile, prelude::*};
 
 #[compile(fullgraph)]
-fn of_a_vec(x: &Tensor, ws: Vec<Tensor>) -> Tensor {
-    x.matmul(&ws[0])
-}
-
-#[compile(fullgraph)]
-fn of_a_slice(xs: &[Tensor]) -> Tensor {
-    Tensor::stack(xs, 0)
+fn of_a_list_in_a_tuple(x: &Tensor, ws: (Tensor, Vec<Tensor>)) -> Tensor {
+    x.matmul(&ws.0)
 }
 
 #[compile(fullgraph)]

@@ -19,4 +19,9 @@ fn borrowed(x: &Tensor) -> Tensor {
     z.exp()
 }
 
+#[compile(fullgraph)]
+fn mapped(x: &Tensor) -> Vec<Tensor> {
+    (0..3).map(|i| x * i).collect()
+}
+
 fn main() {}
