@@ -110,3 +110,46 @@ fn a_list_that_starts_with_something_and_grows_in_no_step() {
         against_body!(around(&x, n));
     }
 }
+
+#[tensorplay::model]
+mod mapped {
+    use tensorplay::{compile, prelude::*};
+
+    pub struct Head {
+        pub w: Tensor,
+        pub on: bool,
+    }
+
+    pub struct Heads {
+        pub heads: Vec<Head>,
+    }
+
+    impl Heads {
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor, xs: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+            let each: Vec<Tensor> = self
+                .heads
+                .iter()
+                .zip(xs)
+                .map(|(head, x)| if head.on { x.matmul(&head.w) } else { x.clone() })
+                .collect();
+            let steps = (0..x.dim(0)).map(|i| x.select(0, i) * i as f64).collect::<Vec<_>>();
+            let known = [x, &(x * 2.0)].iter().map(|x| x.exp()).collect::<Vec<Tensor>>();
+            let joined = Tensor::stack(&steps, 0) + &known[0] + &known[1];
+            (joined, each)
+        }
+    }
+}
+
+#[test]
+fn iterators_that_are_mapped_and_collected() {
+    use mapped::{Head, Heads};
+    for n in 0..4 {
+        let heads = (0..n).map(|i| Head { w: iota(&[2, 2]) * i as f64, on: i % 2 == 0 }).collect();
+        let net = Heads { heads };
+        let xs: Vec<Tensor> = (0..n).map(|i| iota(&[1, 2]) - i as f64).collect();
+        let x = iota(&[3, 2]) * 0.1;
+        let (joined, each) = against_body!(net.forward(&x, &xs));
+        assert_eq!((joined.shape(), each.len()), (&[3, 2][..], n));
+    }
+}

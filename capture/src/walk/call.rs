@@ -55,8 +55,8 @@ struct Called<'a> {
 
 impl Walk {
     pub(super) fn method(&mut self, m: &ExprMethodCall) -> Kind {
-        if let Some(pushed) = self.push(m) {
-            return pushed;
+        if let Some(list) = self.push(m).or_else(|| self.collect(m)) {
+            return list;
         }
         let receiver = self.expr(&m.receiver);
         self.method_of(receiver, m)

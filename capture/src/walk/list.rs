@@ -6,10 +6,15 @@ use crate::kind::{Kind, PartOf, Pieces};
 use crate::location::{location, tokens};
 use crate::model::Ty;
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprForLoop, ExprMethodCall, ExprRepeat, Macro, Pat, Token, parse_quote_spanned};
+use syn::visit::{self, Visit};
+use syn::{
+    Expr, ExprForLoop, ExprMethodCall, ExprRepeat, GenericArgument, Macro, Pat, Token, Type,
+    parse_quote_spanned,
+};
 use tensorplay_graph::{Arg, Expr as Scalar, Host, HostBinary, HostType, Op, Value};
 
 /// `a, b`, or `a; n`.
@@ -110,6 +115,35 @@ impl Walk {
         };
         self.assign(&m.receiver, list);
         Some(Kind::unit())
+    }
+
+    /// `iter.map(|x| ..).collect()`, as if a loop pushed each result; `None` if this is no such call.
+    pub(super) fn collect(&mut self, m: &ExprMethodCall) -> Option<Kind> {
+        let Expr::MethodCall(map) = &*m.receiver else {
+            return None;
+        };
+        if m.method != "collect" || map.method != "map" || !collects_a_vec(m) {
+            return None;
+        }
+        let Some(Expr::Closure(c)) = map.args.first() else {
+            return None;
+        };
+        let (Some(pat), 1, None) = (c.inputs.first(), c.inputs.len(), &c.asyncness) else {
+            return None;
+        };
+        // what leaves a closure would leave the loop
+        if leaves(&c.body) {
+            return None;
+        }
+        let (iter, body) = (&map.receiver, &c.body);
+        let all: ExprForLoop = parse_quote_spanned! {m.method.span()=>
+            for #pat in #iter {
+                __tp_parts.push(#body);
+            }
+        };
+        let whole = m.to_token_stream();
+        let bound = [("__tp_parts", Kind::unit())];
+        Some(self.in_place_of(&whole, bound, |walk| walk.for_loop(&all)))
     }
 
     /// The elements of a list, whose number is known.
@@ -297,6 +331,33 @@ impl Walk {
             _ => self.refuse_list_method(m, "a tuple, array or `Vec`"),
         }
     }
+}
+
+/// Whether `collect` may make a `Vec`: what it makes is not written, or is one.
+fn collects_a_vec(m: &ExprMethodCall) -> bool {
+    m.turbofish.as_ref().is_none_or(|t| match t.args.first() {
+        Some(GenericArgument::Type(Type::Path(p))) => {
+            p.path.segments.last().is_some_and(|s| s.ident == "Vec")
+        }
+        _ => false,
+    })
+}
+
+/// Whether an expression may be left otherwise than at its end.
+fn leaves(e: &Expr) -> bool {
+    struct Find(bool);
+    impl<'a> Visit<'a> for Find {
+        fn visit_expr(&mut self, e: &'a Expr) {
+            self.0 |= matches!(
+                e,
+                Expr::Return(_) | Expr::Try(_) | Expr::Break(_) | Expr::Continue(_) | Expr::Await(_)
+            );
+            visit::visit_expr(self, e);
+        }
+    }
+    let mut find = Find(false);
+    find.visit_expr(e);
+    find.0
 }
 
 fn is_place(e: &Expr) -> bool {
