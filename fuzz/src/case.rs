@@ -7,7 +7,7 @@
 use half::{bf16, f16};
 use tensorplay_graph::op::row::Results;
 use tensorplay_graph::{
-    Arg, Builder, DType, Expr, GraphModule, Host, Op, OpError, Scalar, TensorType, Value,
+    Arg, Builder, DType, Dim, Expr, GraphModule, Host, Op, OpError, Scalar, Symbol, TensorType, Value,
 };
 
 /// How an input lies in memory.
@@ -32,6 +32,8 @@ pub enum Spec {
     DType,
     /// Dtype and shape.
     Full,
+    /// Dtype and rank, with one symbol for each size above 1.
+    Named,
 }
 
 /// A tensor parameter with its value.
@@ -147,8 +149,28 @@ pub fn each(shape: &[usize], mut f: impl FnMut(&[usize])) {
     }
 }
 
+/// What a named dim of that size is called; `None` for 0 and 1, which are numbers.
+pub fn symbol(n: usize) -> Option<String> {
+    (n > 1).then(|| format!("N{n}"))
+}
+
+fn named(n: usize, symbols: &mut Vec<Symbol>) -> Dim {
+    let Some(name) = symbol(n) else {
+        return Dim::Known(n);
+    };
+    let at = symbols.iter().position(|s| s.name == name).unwrap_or_else(|| {
+        symbols.push(Symbol {
+            name,
+            lo: 0,
+            hi: None,
+        });
+        symbols.len() - 1
+    });
+    Dim::Symbol(at as u32)
+}
+
 impl Input {
-    fn ty(&self) -> Option<TensorType> {
+    fn ty(&self, symbols: &mut Vec<Symbol>) -> Option<TensorType> {
         match self.spec {
             Spec::None => None,
             Spec::DType => Some(TensorType {
@@ -156,6 +178,10 @@ impl Input {
                 shape: None,
             }),
             Spec::Full => Some(TensorType::known(self.dtype, &self.shape)),
+            Spec::Named => Some(TensorType {
+                dtype: Some(self.dtype),
+                shape: Some(self.shape.iter().map(|&n| named(n, symbols)).collect()),
+            }),
         }
     }
 }
@@ -197,7 +223,8 @@ impl Case {
         let mut b = Builder::new(format!("seed_{}", self.seed));
         let mut values: Vec<Value> = Vec::new();
         for (i, input) in self.inputs.iter().enumerate() {
-            values.push(b.input(format!("x{i}"), input.ty()));
+            let ty = input.ty(&mut b.module.symbols);
+            values.push(b.input(format!("x{i}"), ty));
         }
         for (i, n) in self.nodes.iter().enumerate() {
             let args = n.args.iter().map(|a| a.arg(&values)).collect();

@@ -7,6 +7,9 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tensorplay::graph::Run;
 use tensorplay::{Result, Tensor};
+use tensorplay_graph::{DType, GraphModule};
+use tensorplay_stax::lower::lower;
+use tensorplay_stax::typing::Typing;
 
 /// A disagreement.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +92,24 @@ pub fn against(
     }
 }
 
+/// Every unit that is to be a kernel is one.
+fn kernels(case: &Case, module: &GraphModule) -> std::result::Result<(), Failure> {
+    let dtypes: Vec<DType> = case.inputs.iter().map(|i| i.dtype).collect();
+    // what needs the sizes of a call is scheduled then
+    let Ok(blob) = tensorplay_stax::analyse(module) else {
+        return Ok(());
+    };
+    let Ok(typing) = Typing::infer(&blob.module, &dtypes, &[]) else {
+        return Ok(());
+    };
+    for unit in blob.schedule.units.iter().filter(|u| u.kind.is_kernel()) {
+        if let Err(e) = lower(&blob.module, &typing, unit, &|_| false) {
+            return fail("schedule: no kernel", e.to_string());
+        }
+    }
+    Ok(())
+}
+
 /// Runs a case as a graph and op by op.
 ///
 /// # Errors
@@ -101,6 +122,10 @@ pub fn graph(case: &Case) -> std::result::Result<bool, Failure> {
         Ok(m) => m,
         Err((i, e)) => return fail("rule: refuses", format!("call {i}: {e}")),
     };
+    match catch_unwind(AssertUnwindSafe(|| kernels(case, &module))) {
+        Ok(r) => r?,
+        Err(_) => return fail("schedule: panic", LAST.with(|l| l.borrow().clone())),
+    }
     let inputs = match catch_unwind(AssertUnwindSafe(|| case.tensors())) {
         Ok(t) => t,
         Err(_) => return fail("inputs: panic", LAST.with(|l| l.borrow().clone())),

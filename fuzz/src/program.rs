@@ -5,7 +5,7 @@
 //! and a table of them; `tests/programs.rs` is that text. No cargo runs inside cargo, and nothing is built twice.
 //! Invariants: the same seed gives the same text; what the macro refuses is in the table too, and fails there.
 
-use crate::case::{A, Case, Node};
+use crate::case::{A, Case, Input, Node, Spec, symbol};
 use crate::generate::{Mode, case};
 use crate::rng::Rng;
 use std::fmt::Write;
@@ -192,6 +192,16 @@ fn call(n: &Node, forms: &[Form], r: &mut Rng) -> Form {
     Form::Inline(format!("{receiver}{dot}{}({args})", n.op.name()), true)
 }
 
+/// What a spec says of an input's sizes.
+fn sizes(x: &Input) -> Option<String> {
+    let size = |&n: &usize| match x.spec {
+        Spec::Named => symbol(n).unwrap_or_else(|| n.to_string()),
+        _ => n.to_string(),
+    };
+    matches!(x.spec, Spec::Full | Spec::Named)
+        .then(|| x.shape.iter().map(size).collect::<Vec<_>>().join(", "))
+}
+
 /// The attribute's arguments, the function's text and the number of results; `None` if users do not write such a case.
 pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
     if c.nodes.is_empty() || c.inputs.len() > 8 || c.outputs.iter().any(|&o| o < c.inputs.len()) {
@@ -274,12 +284,10 @@ pub fn function(c: &Case, name: &str) -> Option<(String, String)> {
         .inputs
         .iter()
         .enumerate()
-        .map(|(i, x)| {
-            if one && x.dtype == d {
-                format!("x{i}: &Tensor")
-            } else {
-                format!("#[spec({}[..])] x{i}: &Tensor", x.dtype)
-            }
+        .map(|(i, x)| match sizes(x) {
+            Some(sizes) => format!("#[spec({}[{sizes}])] x{i}: &Tensor", x.dtype),
+            None if one && x.dtype == d => format!("x{i}: &Tensor"),
+            None => format!("#[spec({}[..])] x{i}: &Tensor", x.dtype),
         })
         .collect();
     let item = format!(

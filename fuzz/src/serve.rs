@@ -116,6 +116,9 @@ fn one(f: &Function, c: &Case, tally: &mut Tally) -> std::result::Result<(), Fai
         if after.fallbacks.len() != split {
             return fail("proof: fallback", after.to_string());
         }
+        if let Some(f) = after.fallbacks.iter().find(|f| f.reason.contains("report it")) {
+            return fail("proof: a bug", f.reason.clone());
+        }
         for f in &after.fallbacks {
             *tally.splits.entry(f.reason.clone()).or_default() += 1;
         }

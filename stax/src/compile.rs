@@ -242,7 +242,8 @@ impl Emitted {
         if !unit.kind.is_kernel() {
             return None;
         }
-        let mut lowered = lower(module, typing, unit, &|_| false);
+        // a unit that is none at all is found again when it is bound, and runs node by node there
+        let mut lowered = lower(module, typing, unit, &|_| false).ok()?;
         if let Some(name) = title(source, module, unit) {
             lowered.kernel.name = name;
         }

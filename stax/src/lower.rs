@@ -5,6 +5,9 @@
 //! kernel computes, in this order: the row values of level `p`, the element values of level `p` that
 //! are stored or folded, the folds of level `p`. An element value that a later pass needs is read
 //! back if it was stored, and recomputed from the operands otherwise.
+//!
+//! Invariant: a lane has the space that the schedule gave its node. A unit where that does not hold is
+//! none that one kernel can compute, and [`lower`] says so: its nodes run one by one.
 
 mod steps;
 
@@ -52,14 +55,33 @@ pub struct Lowered {
     pub params: Vec<Expr>,
 }
 
+/// Why a unit cannot be one kernel: a bug of the schedule, which costs speed and no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LowerError(String);
+
+impl std::fmt::Display for LowerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LowerError {}
+
+fn not_one_kernel<T>(why: impl Into<String>) -> Result<T, LowerError> {
+    Err(LowerError(why.into()))
+}
+
 /// Lowers one unit. `outputs` are the values to store; half-precision results inside composites, and those of
 /// `compute_outputs`, for the pieces of a group that is split, are stored in f32.
+///
+/// # Errors
+/// The unit's nodes cannot be one kernel.
 pub fn lower(
     module: &GraphModule,
     typing: &Typing,
     unit: &Unit,
     compute_outputs: &dyn Fn(Value) -> bool,
-) -> Lowered {
+) -> Result<Lowered, LowerError> {
     let mut l = Lowerer {
         module,
         typing,
@@ -72,29 +94,29 @@ pub fn lower(
         wide: compute_outputs,
     };
     for m in &unit.members {
-        l.node(m.node, m.space);
+        l.node(m.node, m.space)?;
     }
-    let outputs: Vec<(Buffer, usize)> = unit
+    let outputs = unit
         .outputs
         .iter()
         .map(|v| {
-            let lane = l.values[v];
+            let Some(&lane) = l.values.get(v) else {
+                return not_one_kernel(format!("`{}` is not computed in it", l.value_name(*v)));
+            };
             let dtype = l.stored(*v);
             let space = unit
                 .members
                 .iter()
                 .find(|m| m.node == v.node)
                 .map_or(Space::Elem, |m| m.space);
-            (
-                Buffer {
-                    name: l.value_name(*v),
-                    dtype,
-                    space,
-                },
-                lane,
-            )
+            let buffer = Buffer {
+                name: l.value_name(*v),
+                dtype,
+                space,
+            };
+            Ok((buffer, lane))
         })
-        .collect();
+        .collect::<Result<Vec<(Buffer, usize)>, LowerError>>()?;
     let (name, source) = l.title(unit);
     let mut kernel = Kernel {
         name,
@@ -106,13 +128,13 @@ pub fn lower(
         steps: Vec::new(),
     };
     let lanes: Vec<usize> = outputs.iter().map(|(_, lane)| *lane).collect();
-    steps::build(&mut kernel, &l.lanes, &lanes);
-    Lowered {
+    steps::build(&mut kernel, &l.lanes, &lanes)?;
+    Ok(Lowered {
         kernel,
         operands: l.operands,
         outputs: unit.outputs.clone(),
         params: l.exprs,
-    }
+    })
 }
 
 struct Lowerer<'a> {
@@ -290,30 +312,40 @@ impl Lowerer<'_> {
     }
 
     /// An operand of a lane op in its compute type.
-    fn operand(&mut self, arg: &Arg, dtype: DType, space: Space) -> usize {
+    fn operand(&mut self, arg: &Arg, dtype: DType, space: Space) -> Result<usize, LowerError> {
         match arg {
             Arg::Value(v) => {
                 let lane = self.tensor(*v, space);
-                self.cast(lane, dtype)
+                Ok(self.cast(lane, dtype))
             }
-            Arg::Host(e) => self.scalar(e, dtype),
-            Arg::List(_) | Arg::Field(_) | Arg::None => unreachable!("a lane op takes tensors and scalars"),
+            Arg::Host(e) => Ok(self.scalar(e, dtype)),
+            Arg::List(_) | Arg::Field(_) | Arg::None => {
+                not_one_kernel("an operand is neither a tensor nor a scalar")
+            }
         }
     }
 
-    fn node(&mut self, id: NodeId, space: Space) {
+    fn node(&mut self, id: NodeId, space: Space) -> Result<(), LowerError> {
         let node = self.module.graph.node(id);
         let (Some(op), Some((compute, result))) = (node.op(), self.typing.call(id.index())) else {
-            return;
+            return Ok(());
         };
         let compute = compute.compute();
         let name = self.value_name(id.into());
         let lane = match op.row().lowering {
-            Lowering::Lane(class) => self.lane_node(op, class, node.args(), compute, result, space, &name),
-            Lowering::Reduce(fold) => self.fold_node(fold, node.args(), result, &name),
-            _ => unreachable!("{op} is not part of a group"),
+            Lowering::Lane(class) => self.lane_node(op, class, node.args(), compute, result, space, &name)?,
+            Lowering::Reduce(fold) => self.fold_node(fold, node.args(), result, &name)?,
+            _ => return not_one_kernel(format!("`{op}` is no part of a kernel")),
         };
+        if self.lanes[lane].space.is_some_and(|s| s != space) {
+            let (of, by) = match space {
+                Space::Row => ("a row", "element"),
+                Space::Elem => ("an element", "row"),
+            };
+            return not_one_kernel(format!("`{name}` is {of} value and follows from {by} values"));
+        }
         self.values.insert(id.into(), lane);
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -326,33 +358,34 @@ impl Lowerer<'_> {
         result: DType,
         space: Space,
         name: &str,
-    ) -> usize {
-        match class {
+    ) -> Result<usize, LowerError> {
+        Ok(match class {
             // inside a composite nothing is rounded to a half type
-            LaneClass::Cast if op == Op::AsDtype => self.operand(&args[0], result.compute(), space),
+            LaneClass::Cast if op == Op::AsDtype => self.operand(&args[0], result.compute(), space)?,
             LaneClass::Cast => {
                 let Arg::Value(v) = &args[0] else {
-                    unreachable!("a cast takes a tensor")
+                    return not_one_kernel("a cast of no tensor");
                 };
                 let x = self.tensor(*v, space);
                 let from = self.typing.dtype(*v);
                 if from == result {
-                    return x;
+                    return Ok(x);
                 }
                 // a written cast sees the value that its operand's dtype can hold
                 let x = self.rounded(x, from, name);
                 let cast = self.cast(x, result.compute());
                 self.rounded(cast, result, name)
             }
-            LaneClass::Round1 if !compute.is_float() => self.operand(&args[0], compute, space),
+            LaneClass::Round1 if !compute.is_float() => self.operand(&args[0], compute, space)?,
             LaneClass::Select => {
-                let mask = self.operand(&args[0], DType::Bool, space);
-                let a = self.operand(&args[1], compute, space);
-                let b = self.operand(&args[2], compute, space);
+                let mask = self.operand(&args[0], DType::Bool, space)?;
+                let a = self.operand(&args[1], compute, space)?;
+                let b = self.operand(&args[2], compute, space)?;
                 self.inst(LaneOp::Op(op), vec![mask, a, b], compute, name)
             }
             _ => {
-                let mut lanes: Vec<usize> = args.iter().map(|a| self.operand(a, compute, space)).collect();
+                let lanes = args.iter().map(|a| self.operand(a, compute, space));
+                let mut lanes = lanes.collect::<Result<Vec<usize>, LowerError>>()?;
                 let op = match op {
                     Op::Rsub => {
                         lanes.reverse();
@@ -369,7 +402,7 @@ impl Lowerer<'_> {
                 };
                 self.inst(LaneOp::Op(op), lanes, result.compute(), name)
             }
-        }
+        })
     }
 
     /// A lane of the compute type, rounded to the precision of `dtype`.
@@ -390,11 +423,20 @@ impl Lowerer<'_> {
         self.inst(round, vec![lane], DType::F32, name)
     }
 
-    fn fold_node(&mut self, fold: Fold, args: &[Arg], result: DType, name: &str) -> usize {
+    fn fold_node(
+        &mut self,
+        fold: Fold,
+        args: &[Arg],
+        result: DType,
+        name: &str,
+    ) -> Result<usize, LowerError> {
         let Arg::Value(v) = &args[0] else {
-            unreachable!("a fold takes a tensor")
+            return not_one_kernel("a fold of no tensor");
         };
         let x = self.tensor(*v, Space::Elem);
+        if self.lanes[x].space != Some(Space::Elem) {
+            return not_one_kernel(format!("`{name}` folds a row value"));
+        }
         let kind = match fold {
             Fold::Sum => ReduceKind::Sum,
             Fold::Prod => ReduceKind::Prod,
@@ -414,9 +456,9 @@ impl Lowerer<'_> {
             && let Some((src, center)) = self.squares(x)
         {
             let kind = ReduceKind::SumSquares { center: None };
-            return self.push(Def::Fold(kind, src, center), result.compute(), name.to_string());
+            return Ok(self.push(Def::Fold(kind, src, center), result.compute(), name.to_string()));
         }
-        self.push(Def::Fold(kind, x, None), result.compute(), name.to_string())
+        Ok(self.push(Def::Fold(kind, x, None), result.compute(), name.to_string()))
     }
 
     /// `square(x - center)` with a row centre, or `square(x)`: what `SumSquares` folds in one pass.

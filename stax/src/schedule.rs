@@ -9,7 +9,8 @@
 //! group whose assumption fails runs node by node.
 //!
 //! Invariants: the unit graph is acyclic (`reach` holds the transitive dependencies of every unit);
-//! all folds of a group reduce the same dims; a group has at most [`MAX_OPERANDS`] tensors and [`MAX_NODES`] nodes.
+//! all folds of a group reduce the same dims; what a row value reads in its group is a row value too, unless it is a fold;
+//! a group has at most [`MAX_OPERANDS`] tensors and [`MAX_NODES`] nodes.
 
 use crate::kernel::Space;
 use serde::{Deserialize, Serialize};
@@ -83,11 +84,20 @@ pub struct Schedule {
 
 /// Groups the nodes of a graph whose composites are expanded.
 pub fn schedule(graph: &Graph) -> Schedule {
-    let mut s = Scheduler::new(graph);
-    for id in graph.ids() {
-        s.place(id);
+    let mut fused = Scheduler::new(graph);
+    graph.ids().for_each(|id| fused.place(id));
+    match fused.order() {
+        Some(order) => fused.finish(order),
+        None => one_by_one(graph),
     }
-    s.finish()
+}
+
+/// One unit a node, which is right for any graph.
+fn one_by_one(graph: &Graph) -> Schedule {
+    let mut s = Scheduler::new(graph);
+    graph.ids().for_each(|id| s.place_alone(id));
+    let order = (0..s.units.len()).collect();
+    s.finish(order)
 }
 
 /// The dims argument of a fold, as a key: folds of one group have one key.
@@ -96,6 +106,10 @@ pub fn fold_dims(op: Op, args: &[Arg]) -> Option<&Arg> {
         Op::SumAll | Op::WideSumAll | Op::MaxAll | Op::MinAll => None,
         _ => args.get(1),
     }
+}
+
+fn dims_key(op: Op, args: &[Arg]) -> String {
+    fold_dims(op, args).map_or_else(|| "all".to_string(), |a| format!("{a:?}"))
 }
 
 /// Whether a fold keeps its dims at size 1.
@@ -145,6 +159,8 @@ struct Scheduler<'a> {
     member: BTreeMap<NodeId, (Space, bool)>,
     /// The transitive dependencies of every unit, as bits.
     reach: Vec<Vec<u64>>,
+    /// The rank that every node's value has at least.
+    rank: Vec<usize>,
 }
 
 fn has(bits: &[u64], i: usize) -> bool {
@@ -190,6 +206,7 @@ impl<'a> Scheduler<'a> {
             unit_of: vec![None; graph.nodes.len()],
             member: BTreeMap::new(),
             reach: Vec::new(),
+            rank: vec![0; graph.nodes.len()],
         }
     }
 
@@ -210,6 +227,7 @@ impl<'a> Scheduler<'a> {
     }
 
     fn place(&mut self, id: NodeId) {
+        self.rank[id.index()] = self.least_rank(id);
         let NodeKind::Call(op, args) = &self.graph.node(id).kind else {
             return;
         };
@@ -220,6 +238,50 @@ impl<'a> Scheduler<'a> {
                 self.new_unit(kind, id, Space::Elem, false, None);
             }
         }
+    }
+
+    fn place_alone(&mut self, id: NodeId) {
+        let NodeKind::Call(op, args) = &self.graph.node(id).kind else {
+            return;
+        };
+        match unit_kind(*op) {
+            UnitKind::Row => {
+                self.new_unit(
+                    UnitKind::Row,
+                    id,
+                    Space::Row,
+                    keeps_dims(*op),
+                    Some(dims_key(*op, args)),
+                );
+            }
+            kind => {
+                self.new_unit(kind, id, Space::Elem, false, None);
+            }
+        }
+    }
+
+    /// An element-wise value of unknown shape has at least the rank of each of its operands.
+    fn least_rank(&self, id: NodeId) -> usize {
+        let node = self.graph.node(id);
+        if let Some(shape) = node.types.first().and_then(|t| t.shape.as_ref()) {
+            return shape.len();
+        }
+        match node.op().map(|op| op.row().lowering) {
+            Some(Lowering::Lane(_)) => {
+                let of = |v: &Value| match &self.graph.ty(*v).shape {
+                    Some(shape) => shape.len(),
+                    None => self.rank[v.node.index()],
+                };
+                self.tensors(id).iter().map(of).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether a node's shape is surely not `shape`.
+    fn differs(&self, id: NodeId, shape: &Shape) -> bool {
+        shapes_differ(&self.graph.ty(id.into()).shape, shape)
+            || shape.as_ref().is_some_and(|s| s.len() < self.rank[id.index()])
     }
 
     fn new_unit(
@@ -336,7 +398,7 @@ impl<'a> Scheduler<'a> {
         let shape = &self.graph.ty(id.into()).shape;
         let elem = (Space::Elem, false);
         if u.kind == UnitKind::Map {
-            return (!shapes_differ(shape, &u.shape)).then_some(elem);
+            return (!self.differs(id, &u.shape)).then_some(elem);
         }
         let tensors = self.tensors(id);
         let inside: Vec<(Space, bool)> = tensors
@@ -366,14 +428,14 @@ impl<'a> Scheduler<'a> {
             Space::Row
         };
         match space {
-            Space::Elem => (!shapes_differ(shape, &u.shape)).then_some(elem),
+            Space::Elem => (!self.differs(id, &u.shape)).then_some(elem),
             Space::Row => {
                 let of_row = inside.iter().any(|(s, _)| *s == Space::Row);
                 let row_shape = tensors
                     .iter()
                     .find(|v| self.unit(**v) == Some(unit))
                     .and_then(|v| self.graph.ty(*v).shape.clone());
-                (of_row && !shapes_differ(shape, &row_shape)).then_some((Space::Row, kept))
+                (of_row && !self.differs(id, &row_shape)).then_some((Space::Row, kept))
             }
         }
     }
@@ -382,7 +444,7 @@ impl<'a> Scheduler<'a> {
         let Some(Arg::Value(v)) = args.first() else {
             return;
         };
-        let dims = fold_dims(op, args).map_or_else(|| "all".to_string(), |a| format!("{a:?}"));
+        let dims = dims_key(op, args);
         let kept = keeps_dims(op);
         let fits = |u: &Draft| u.dims.is_none() || u.dims.as_deref() == Some(&dims);
         let home = match self.unit(*v).filter(|&u| self.units[u].kind.is_kernel()) {
@@ -400,6 +462,7 @@ impl<'a> Scheduler<'a> {
                     && draft.kind == UnitKind::Row
                     && draft.dims.as_deref() == Some(&dims)
                     && draft.reads.contains(&(*v, Space::Elem))
+                    && !shapes_differ(&self.graph.ty(*v).shape, &draft.shape)
                     && self.can_join(u, id)
             })
         });
@@ -420,15 +483,21 @@ impl<'a> Scheduler<'a> {
         let (a, b) = (&self.units[into], &self.units[from]);
         let both_maps = a.kind == UnitKind::Map && b.kind == UnitKind::Map;
         let known_same = a.shape.is_some() && b.shape.is_some();
+        // a value has one space in its group: `from` has elements only, so that its values are no operands of rows
+        let read_by_row = |(v, s): &(Value, Space)| *s == Space::Row && self.unit(*v) == Some(from);
         let legal = b.kind == UnitKind::Map
             && (both_maps || known_same)
             && !shapes_differ(&a.shape, &b.shape)
+            && !a.reads.iter().any(read_by_row)
             && a.members.len() + b.members.len() <= MAX_NODES
             && a.reads.len() + b.reads.len() <= MAX_OPERANDS
             && !self.between(into, from)
             && !self.between(from, into);
         if !legal {
             return;
+        }
+        if self.units[into].shape.is_none() {
+            self.units[into].shape = self.units[from].shape.take();
         }
         let moved = std::mem::take(&mut self.units[from].members);
         let reads = std::mem::take(&mut self.units[from].reads);
@@ -472,14 +541,13 @@ impl<'a> Scheduler<'a> {
                 .any(|x| x != high && x != low && has(&self.reach[high], x) && has(&self.reach[x], low))
     }
 
-    fn finish(self) -> Schedule {
+    fn finish(self, order: Vec<usize>) -> Schedule {
         let mut used: BTreeMap<Value, Vec<Option<usize>>> = BTreeMap::new();
         for id in self.graph.ids() {
             for v in self.tensors(id) {
                 used.entry(v).or_default().push(self.unit_of[id.index()]);
             }
         }
-        let order = self.order();
         let mut units = Vec::new();
         for u in order {
             let draft = &self.units[u];
@@ -504,8 +572,8 @@ impl<'a> Scheduler<'a> {
         Schedule { units }
     }
 
-    /// Dependencies first; among the ready ones, the order of the source.
-    fn order(&self) -> Vec<usize> {
+    /// Dependencies first; among the ready ones, the order of the source. `None` if units need each other.
+    fn order(&self) -> Option<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.units.len()).filter(|&u| self.units[u].alive).collect();
         left.sort_by_key(|&u| self.units[u].members.last().map(|m| m.node));
         let mut done = vec![false; self.units.len()];
@@ -517,15 +585,42 @@ impl<'a> Scheduler<'a> {
                     .iter()
                     .all(|(v, _)| self.unit_of[v.node.index()].is_none_or(|d| d == u || done[d]))
             };
-            let Some(at) = left.iter().position(|&u| ready(u)) else {
-                debug_assert!(false, "the unit graph has a cycle");
-                order.extend(left);
-                break;
-            };
+            let at = left.iter().position(|&u| ready(u))?;
             let u = left.remove(at);
             done[u] = true;
             order.push(u);
         }
-        order
+        Some(order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use crate::typing::Typing;
+    use tensorplay_graph::{DType, GraphModule};
+
+    #[test]
+    fn a_unit_for_each_node() {
+        let module: GraphModule = "graph f(x: f32[2, 3]) {
+            %1 = exp(%0)
+            %2 = sum_keepdim(%1, [1])
+            %3 = t(%1)
+            %4 = div(%1, %2)
+            return %3, %4
+        }"
+        .parse()
+        .unwrap();
+        let typing = Typing::infer(&module, &[DType::F32], &[]).unwrap();
+        let units = one_by_one(&module.graph).units;
+        let kinds: Vec<UnitKind> = units.iter().map(|u| u.kind).collect();
+        assert_eq!(
+            kinds,
+            [UnitKind::Map, UnitKind::Row, UnitKind::View, UnitKind::Map]
+        );
+        for unit in units.iter().filter(|u| u.kind.is_kernel()) {
+            assert!(lower(&module, &typing, unit, &|_| false).is_ok());
+        }
     }
 }

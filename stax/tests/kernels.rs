@@ -5,6 +5,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tensorplay_graph::{DType, GraphModule};
 use tensorplay_stax::blob::Paths;
+use tensorplay_stax::kernel::Space;
+use tensorplay_stax::lower::lower;
+use tensorplay_stax::schedule::schedule;
+use tensorplay_stax::typing::Typing;
 use tensorplay_stax::{CompileOptions, compile, emit};
 
 fn render(text: &str) -> String {
@@ -16,10 +20,7 @@ fn render(text: &str) -> String {
         }
         None => (CompileOptions::default(), text),
     };
-    let module: GraphModule = match graph.parse() {
-        Ok(module) => module,
-        Err(e) => return format!("{e}\n"),
-    };
+    let module: GraphModule = graph.parse().unwrap_or_else(|e| panic!("{graph}{e}"));
     let compiled = match compile(std::slice::from_ref(&module), &options) {
         Ok(compiled) => compiled,
         Err(e) => return format!("{e}\n"),
@@ -88,4 +89,30 @@ fn the_same_graph_gives_the_same_bytes() {
             }
         }
     }
+}
+
+#[test]
+fn a_unit_of_two_spaces_is_an_error() {
+    let module: GraphModule = "graph f(x: f32[3]) {
+        %1 = exp(%0)
+        %2 = sum_all(%1)
+        %3 = sub(%1, %2)
+        return %3
+    }"
+    .parse()
+    .unwrap();
+    let typing = Typing::infer(&module, &[DType::F32], &[]).unwrap();
+    let mut schedule = schedule(&module.graph);
+    let unit = &mut schedule.units[0];
+    assert_eq!(unit.members.len(), 3);
+    assert!(lower(&module, &typing, unit, &|_| false).is_ok());
+    unit.members[2].space = Space::Row;
+    let error = lower(&module, &typing, unit, &|_| false).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`sub` is a row value and follows from element values"
+    );
+    unit.members.remove(2);
+    let error = lower(&module, &typing, unit, &|_| false).unwrap_err();
+    assert_eq!(error.to_string(), "`sub` is not computed in it");
 }

@@ -114,6 +114,24 @@ pub(super) const FAMILIES: &[Family] = &[
     },
 ];
 
+pub(super) const FUSED: &[Family] = &[
+    Family {
+        weight: 4,
+        ops: &[Exp, Sigmoid, Tanh, Abs, Square, Neg, Relu],
+        args: unary,
+    },
+    Family {
+        weight: 10,
+        ops: &[Add, Sub, Mul, Div, Maximum, Rsub],
+        args: binary,
+    },
+    Family {
+        weight: 1,
+        ops: &[WhereCond, Lerp, Addcmul],
+        args: select,
+    },
+];
+
 fn unary(m: &mut Maker, op: Op) -> Option<Vec<A>> {
     let (a, x) = m.receiver(Need::default());
     let (one, d) = (A::V(a), x.dtype);

@@ -4,6 +4,8 @@
 //! Method: a step proposes an operation of a family with fitting operands (existing values, or new inputs),
 //! evaluates it in the reference, and keeps it if it is accepted and still tells something. Operations with jumps take
 //! exact operands. Values are numbered as they are made; the inputs come first.
+//! Every third case is drawn for fusion: point operations and reductions of few tensors, of some of which the shape is
+//! known, so that values meet again that a schedule has put into groups.
 //! Invariants: the case follows from the seed; every call but an intended failing last one is accepted by the
 //! reference. Refused proposals are kept apart: the product's rules must refuse them too.
 
@@ -56,6 +58,9 @@ const FAMILIES: &[&[Family]] = &[
     views::FAMILIES,
 ];
 
+/// What a case is drawn from that is to be fused.
+const FUSED: &[&[Family]] = &[elementwise::FUSED, rows::FUSED, views::FUSED];
+
 /// The operations that the families name.
 pub fn named() -> Vec<Op> {
     let families = FAMILIES.iter().copied().flatten();
@@ -70,7 +75,10 @@ struct Maker {
     mode: Mode,
     base: DType,
     loyal: usize,
-    spec: Spec,
+    /// What is known of every input; `None`: of each something else.
+    spec: Option<Spec>,
+    /// Whether the case is drawn for fusion.
+    fused: bool,
     /// Its calls name values in the order in which they were made.
     case: Case,
     values: Vec<Array>,
@@ -84,7 +92,18 @@ pub fn case(seed: u64, mode: Mode) -> Generated {
     let mut r = Rng::new(seed.wrapping_mul(2) + u64::from(mode == Mode::Program));
     let base = inputs::base(&mut r);
     let one_dtype = mode == Mode::Program && r.chance(65);
-    let spec = *r.pick(&[Spec::None, Spec::None, Spec::DType, Spec::Full]);
+    // known shapes beside unknown ones are where a schedule has most to assume
+    let fused = r.one_in(3);
+    let spec = *r.pick(&[
+        Some(Spec::None),
+        Some(Spec::None),
+        Some(Spec::DType),
+        Some(Spec::Full),
+        Some(Spec::Named),
+        None,
+        None,
+        None,
+    ]);
     let loyal = if one_dtype { 100 } else { *r.pick(&[100, 85, 60]) };
     let case = Case {
         seed,
@@ -96,17 +115,23 @@ pub fn case(seed: u64, mode: Mode) -> Generated {
         base,
         loyal,
         spec,
+        fused,
         case,
         values: Vec::new(),
         is_input: Vec::new(),
         refused: Vec::new(),
     };
     let want = match mode {
+        _ if fused => 4 + m.r.below(9),
         Mode::Graph => 1 + m.r.below(9),
         Mode::Program => 2 + m.r.below(8),
     };
     let shape = inputs::shape(&mut m.r);
-    m.input(None, &shape, Flavour::Any);
+    if fused {
+        m.one_known_and_one_unknown(&shape);
+    } else {
+        m.input(None, &shape, Flavour::Any);
+    }
     let mut stopped = false;
     for _ in 0..want * 30 {
         if m.case.nodes.len() >= want || stopped {
@@ -122,11 +147,29 @@ pub fn case(seed: u64, mode: Mode) -> Generated {
 }
 
 impl Maker {
+    /// Two inputs whose shapes broadcast, of which the graph knows one.
+    fn one_known_and_one_unknown(&mut self, shape: &[usize]) {
+        let all = self.spec;
+        let known = *self.r.pick(&[Spec::Full, Spec::Full, Spec::Named]);
+        let unknown = *self.r.pick(&[Spec::None, Spec::None, Spec::DType]);
+        let mut specs = [known, unknown];
+        if self.r.chance(50) {
+            specs.reverse();
+        }
+        let other = self.related(shape);
+        for (spec, shape) in specs.into_iter().zip([shape, &other]) {
+            self.spec = Some(spec);
+            self.input(Some(self.base), shape, Flavour::Any);
+        }
+        self.spec = all;
+    }
+
     /// Proposes a call; whether it is one that fails with its data, the last.
     fn step(&mut self) -> bool {
-        let all = || FAMILIES.iter().copied().flatten();
+        let families = if self.fused { FUSED } else { FAMILIES };
+        let all = || families.iter().copied().flatten();
         let mut at = self.r.below(all().map(|f| f.weight).sum());
-        let mut family = &FAMILIES[0][0];
+        let mut family = &families[0][0];
         for f in all() {
             if at < f.weight {
                 family = f;

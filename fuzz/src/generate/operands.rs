@@ -1,7 +1,7 @@
 //! Operands: existing values that fit, or new inputs.
 
 use super::{Maker, Mode};
-use crate::case::{A, Input, Layout, float_bits};
+use crate::case::{A, Input, Layout, Spec, float_bits};
 use crate::inputs::{self, Flavour};
 use crate::reference::{self, Array};
 use tensorplay_graph::{DType, Scalar};
@@ -26,12 +26,26 @@ impl Maker {
         self.mode == Mode::Program && self.loyal == 100
     }
 
+    /// What the graph promises of the next input.
+    fn spec(&mut self) -> Spec {
+        let mixed = [
+            Spec::None,
+            Spec::None,
+            Spec::DType,
+            Spec::Full,
+            Spec::Full,
+            Spec::Named,
+        ];
+        self.spec.unwrap_or_else(|| *self.r.pick(&mixed))
+    }
+
     pub(super) fn input(&mut self, dtype: Option<DType>, shape: &[usize], flavour: Flavour) -> usize {
         let d = match dtype {
             Some(d) if !self.forced() || d == self.base => d,
             _ => inputs::dtype(&mut self.r, self.base, self.loyal),
         };
-        let i = inputs::input(&mut self.r, d, shape, flavour, self.spec);
+        let spec = self.spec();
+        let i = inputs::input(&mut self.r, d, shape, flavour, spec);
         self.push_input(i)
     }
 
@@ -92,7 +106,8 @@ impl Maker {
         let d = *self.r.pick(&[DType::I64, DType::I64, DType::I32, DType::U8]);
         let limit = n + usize::from(self.r.one_in(25));
         let d = if limit > 256 { DType::I64 } else { d };
-        let mut i = inputs::input(&mut self.r, d, shape, Flavour::Index(limit), self.spec);
+        let spec = self.spec();
+        let mut i = inputs::input(&mut self.r, d, shape, Flavour::Index(limit), spec);
         if d != DType::U8 && self.r.one_in(60) && !matches!(i.layout, Layout::Expanded(_)) {
             i.bits.iter_mut().take(1).for_each(|b| *b = -1i64 as u64);
         }
@@ -102,7 +117,8 @@ impl Maker {
     /// A bool mask, or one of that dtype that is added.
     pub(super) fn mask(&mut self, d: DType, shape: &[usize]) -> A {
         let d = if self.r.chance(50) { DType::Bool } else { d };
-        let mut i = inputs::input(&mut self.r, d, shape, Flavour::Any, self.spec);
+        let spec = self.spec();
+        let mut i = inputs::input(&mut self.r, d, shape, Flavour::Any, spec);
         if d.is_float() && !matches!(i.layout, Layout::Expanded(_)) {
             for b in &mut i.bits {
                 if self.r.chance(20) {
@@ -115,13 +131,20 @@ impl Maker {
 
     /// A value that fits, preferring late ones.
     pub(super) fn pick(&mut self, fits: impl Fn(&Array) -> bool) -> Option<usize> {
-        let list: Vec<usize> = (0..self.values.len())
+        let mut list: Vec<usize> = (0..self.values.len())
             .filter(|&v| fits(&self.values[v]))
             .collect();
+        // groups that read the same input meet
+        if self.fused && self.r.chance(40) && list.iter().any(|&v| self.is_input[v]) {
+            list.retain(|&v| self.is_input[v]);
+        }
         if list.is_empty() {
             return None;
         }
-        let late = self.r.below(list.len()).max(self.r.below(list.len()));
+        let late = match self.fused {
+            true => self.r.below(list.len()),
+            false => self.r.below(list.len()).max(self.r.below(list.len())),
+        };
         Some(list[late])
     }
 
@@ -216,7 +239,7 @@ impl Maker {
         if may_scalar && self.r.chance(30) {
             return A::S(self.scalar(x.dtype, flavour));
         }
-        if flavour == Flavour::Any && self.r.chance(50) {
+        if flavour == Flavour::Any && self.r.chance(if self.fused { 80 } else { 50 }) {
             let found = self.pick(|y| reference::broadcasts(&x.shape, &y.shape) && (!exact || y.exact()));
             if let Some(v) = found {
                 return A::V(v);

@@ -82,6 +82,24 @@ pub(super) const FAMILIES: &[Family] = &[
     },
 ];
 
+pub(super) const FUSED: &[Family] = &[
+    Family {
+        weight: 5,
+        ops: &[SumAll, MeanAll, MaxAll, MinAll],
+        args: reduce,
+    },
+    Family {
+        weight: 5,
+        ops: &[Sum, SumKeepdim, Mean, MeanKeepdim, Max, MaxKeepdim, VarKeepdim],
+        args: reduce,
+    },
+    Family {
+        weight: 1,
+        ops: &[Softmax, LayerNorm],
+        args: norm,
+    },
+];
+
 fn reduce(m: &mut Maker, op: Op) -> Option<Vec<A>> {
     let (a, x) = m.receiver(Need {
         exact: matches!(op, Any | All),

@@ -25,11 +25,17 @@ pub(super) const FAMILIES: &[Family] = &[
         args: join,
     },
     Family {
-        weight: 2,
+        weight: 4,
         ops: CREATE,
         args: create,
     },
 ];
+
+pub(super) const FUSED: &[Family] = &[Family {
+    weight: 1,
+    ops: &[Zeros, Ones, Full, Arange],
+    args: create,
+}];
 
 fn join(m: &mut Maker, op: Op) -> Option<Vec<A>> {
     let (a, x) = m.receiver(Need::default());

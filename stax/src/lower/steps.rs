@@ -1,6 +1,6 @@
 //! From lane values to steps: what is stored when, and one program a `Map`.
 
-use super::{Def, Lane, identifier, is_native_source};
+use super::{Def, Lane, LowerError, identifier, is_native_source, not_one_kernel};
 use crate::kernel::{
     Access, Buf, Buffer, Input, Inst, Kernel, Map, Output, Param, Program, Reduce, ReduceKind, Space, Step,
     Var,
@@ -8,7 +8,7 @@ use crate::kernel::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fills `kernel.steps` so that `outputs` (one lane each) are stored.
-pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) {
+pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) -> Result<(), LowerError> {
     let live = live(lanes, outputs);
     let mut b = Steps {
         kernel,
@@ -21,10 +21,11 @@ pub(super) fn build(kernel: &mut Kernel, lanes: &[Lane], outputs: &[usize]) {
     };
     b.last = b.live.iter().map(|&l| lanes[l].level).max().unwrap_or(0);
     for level in 0..=b.last {
-        b.row_pass(level);
-        b.elem_pass(level);
-        b.folds(level);
+        b.row_pass(level)?;
+        b.elem_pass(level)?;
+        b.folds(level)?;
     }
+    Ok(())
 }
 
 fn live(lanes: &[Lane], outputs: &[usize]) -> BTreeSet<usize> {
@@ -59,10 +60,6 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn space(&self, lane: usize) -> Space {
-        self.lanes[lane].space.unwrap_or(Space::Elem)
-    }
-
     fn scratch(&mut self, lane: usize, space: Space) -> Buf {
         let Lane { name, dtype, .. } = &self.lanes[lane];
         self.kernel.scratch.push(Buffer {
@@ -103,7 +100,7 @@ impl Steps<'_> {
     }
 
     /// Row values of this level: those that element passes or folds read go to scratch, outputs to outputs.
-    fn row_pass(&mut self, level: usize) {
+    fn row_pass(&mut self, level: usize) -> Result<(), LowerError> {
         let mut targets: Vec<(usize, Buf)> = Vec::new();
         let wanted: Vec<usize> = self
             .live
@@ -124,9 +121,7 @@ impl Steps<'_> {
             self.written.insert(o);
             targets.push((self.outputs[o], Buf::Output(o as u16)));
         }
-        if !targets.is_empty() {
-            self.map(Space::Row, &targets);
-        }
+        self.map(Space::Row, &targets)
     }
 
     /// Whether a row value is read by an element instruction, as a fold's centre, or by a later level's row values.
@@ -142,7 +137,7 @@ impl Steps<'_> {
         })
     }
 
-    fn elem_pass(&mut self, level: usize) {
+    fn elem_pass(&mut self, level: usize) -> Result<(), LowerError> {
         let mut targets: Vec<(usize, Buf)> = Vec::new();
         for fold in self.folds_at(level) {
             let Def::Fold(_, src, _) = self.lanes[fold].def else {
@@ -160,9 +155,7 @@ impl Steps<'_> {
             self.written.insert(o);
             targets.push((self.outputs[o], Buf::Output(o as u16)));
         }
-        if !targets.is_empty() {
-            self.map(Space::Elem, &targets);
-        }
+        self.map(Space::Elem, &targets)
     }
 
     /// The output that can hold the element value `src` until the last pass computes it from `src`.
@@ -204,16 +197,27 @@ impl Steps<'_> {
         false
     }
 
-    fn folds(&mut self, level: usize) {
+    fn folds(&mut self, level: usize) -> Result<(), LowerError> {
         for fold in self.folds_at(level) {
             let Def::Fold(kind, src, center) = self.lanes[fold].def else {
                 continue;
             };
-            let Some(src) = self.buffer_of(src) else { continue };
-            let center = center.map(|c| match self.lanes[c].def {
-                Def::Operand(i) => Buf::Operand(i),
-                _ => self.stored[&c],
-            });
+            let Some(src) = self.buffer_of(src) else {
+                return not_one_kernel(format!("what `{}` folds is not stored", self.lanes[fold].name));
+            };
+            let center = match center {
+                Some(c) => match (&self.lanes[c].def, self.stored.get(&c)) {
+                    (Def::Operand(i), _) => Some(Buf::Operand(*i)),
+                    (_, Some(b)) => Some(*b),
+                    (_, None) => {
+                        return not_one_kernel(format!(
+                            "the centre of `{}` is not stored",
+                            self.lanes[fold].name
+                        ));
+                    }
+                },
+                None => None,
+            };
             let kind = match kind {
                 ReduceKind::SumSquares { .. } => ReduceKind::SumSquares { center },
                 kind => kind,
@@ -221,6 +225,7 @@ impl Steps<'_> {
             let dst = self.fold_target(fold);
             self.kernel.steps.push(Step::Reduce(Reduce { kind, src, dst }));
         }
+        Ok(())
     }
 
     /// Straight into the output if nothing else reads the fold and no conversion is due.
@@ -245,8 +250,15 @@ impl Steps<'_> {
         b
     }
 
-    /// One program that computes `targets` from operands and what is stored.
-    fn map(&mut self, space: Space, targets: &[(usize, Buf)]) {
+    /// One program that computes `targets` from operands and what is stored; none for no targets.
+    fn map(&mut self, space: Space, targets: &[(usize, Buf)]) -> Result<(), LowerError> {
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let other = |(l, _): &&(usize, Buf)| self.lanes[*l].space.is_some_and(|s| s != space);
+        if let Some((lane, _)) = targets.iter().find(other) {
+            return not_one_kernel(format!("`{}` is stored in another space", self.lanes[*lane].name));
+        }
         let mut p = Assembler {
             kernel: self.kernel,
             lanes: self.lanes,
@@ -259,7 +271,7 @@ impl Steps<'_> {
             seen: BTreeSet::new(),
         };
         for (lane, _) in targets {
-            p.visit(*lane);
+            p.visit(*lane)?;
         }
         let map = p.finish(space, targets);
         self.kernel.steps.push(Step::Map(map));
@@ -269,11 +281,7 @@ impl Steps<'_> {
                 self.stored.insert(*lane, *b);
             }
         }
-        debug_assert!(
-            targets
-                .iter()
-                .all(|(l, _)| self.lanes[*l].space.is_none() || self.space(*l) == space)
-        );
+        Ok(())
     }
 }
 
@@ -291,7 +299,7 @@ struct Assembler<'a> {
 
 impl Assembler<'_> {
     /// Depth first; explicit stack, since chains may be long.
-    fn visit(&mut self, lane: usize) {
+    fn visit(&mut self, lane: usize) -> Result<(), LowerError> {
         let mut stack = vec![(lane, false)];
         while let Some((l, done)) = stack.pop() {
             if done {
@@ -316,9 +324,12 @@ impl Assembler<'_> {
                     stack.push((l, true));
                     stack.extend(args.iter().rev().map(|&a| (a, false)));
                 }
-                Def::Fold(..) => unreachable!("a fold is stored before its level is read"),
+                Def::Fold(..) => {
+                    return not_one_kernel(format!("`{}` is read before it is complete", self.lanes[l].name));
+                }
             }
         }
+        Ok(())
     }
 
     fn finish(mut self, space: Space, targets: &[(usize, Buf)]) -> Map {

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const BUG: &str = "this is a bug, please report it";
+
 impl<'a> Binder<'a> {
     pub(super) fn group(&mut self, u: u32, unit: &'a Unit) -> Result<()> {
         let emitted = self.instance.and_then(|i| i.kernels[u as usize].as_ref());
@@ -28,7 +30,10 @@ impl<'a> Binder<'a> {
             None => {
                 let lowered = match emitted {
                     Some((lowered, _)) => lowered.clone(),
-                    None => Arc::new(lower(&self.blob.module, &self.typing, unit, &|_| false)),
+                    None => match lower(&self.blob.module, &self.typing, unit, &|_| false) {
+                        Ok(lowered) => Arc::new(lowered),
+                        Err(e) => return self.split(unit, format!("{e}; {BUG}")),
+                    },
                 };
                 let lacking = if emitted.is_some() {
                     format!("the {} instruction set", isa())
@@ -72,10 +77,7 @@ impl<'a> Binder<'a> {
             }
         }
         for m in &unit.members {
-            let fold = matches!(
-                self.graph().node(m.node).op().map(|o| o.row().lowering),
-                Some(Lowering::Reduce(_))
-            );
+            let fold = self.folds(m.node);
             let space = if fold { Space::Row } else { Space::Elem };
             let kind = if fold { UnitKind::Row } else { UnitKind::Map };
             let single = Unit {
@@ -89,14 +91,20 @@ impl<'a> Binder<'a> {
             };
             let space = IterSpace::of(&single, self).map_err(|reason| {
                 Error::msg(format!(
-                    "a single node does not fit its own space: {reason}; this is a bug, please report it"
+                    "a single node does not fit its own space: {reason}; {BUG}"
                 ))
             })?;
             let wide = &self.wide;
-            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v));
+            let lowered = lower(&self.blob.module, &self.typing, &single, &|v| wide.contains(&v))
+                .map_err(|e| Error::msg(format!("a single node is no kernel: {e}; {BUG}")))?;
             self.kernel(&single, &space, Arc::new(lowered), None)?;
         }
         Ok(())
+    }
+
+    fn folds(&self, node: NodeId) -> bool {
+        let op = self.graph().node(node).op();
+        op.is_some_and(|op| matches!(op.row().lowering, Lowering::Reduce(_)))
     }
 
     pub(super) fn divides_integers(&self, unit: &Unit) -> bool {
@@ -190,7 +198,7 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    /// The shape of the row value that reads `v`.
+    /// The shape of the row value that reads `v` row by row.
     pub(super) fn row_reader(&self, unit: &Unit, v: Value) -> Sizes {
         let reads = |m: &&Member| {
             let mut found = false;
@@ -199,7 +207,8 @@ impl<'a> Binder<'a> {
                 .args()
                 .iter()
                 .for_each(|a| a.tensors(&mut |t| found |= t == v));
-            m.space == Space::Row && found
+            // a fold reads it element by element
+            m.space == Space::Row && !self.folds(m.node) && found
         };
         unit.members
             .iter()
