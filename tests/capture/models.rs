@@ -297,7 +297,11 @@ mod enums {
             if let Some(last) = self.last {
                 h = last.apply(&h);
             }
-            if matches!(self.last, Some(Act::Gelu)) { h.exp() } else { h }
+            if matches!(self.last, Some(Act::Gelu)) {
+                h.exp()
+            } else {
+                h
+            }
         }
     }
 }
@@ -306,11 +310,22 @@ mod enums {
 fn an_enum_of_the_module_is_a_number_of_the_key() {
     use enums::{Act, Layer, Net};
     let linear = |i: usize| tensorplay::nn::Linear::new(3, 3 + i - i);
-    for acts in [&[][..], &[Act::A], &[Act::Gelu, Act::Tanh], &[Act::Tanh, Act::A, Act::Gelu]] {
+    for acts in [
+        &[][..],
+        &[Act::A],
+        &[Act::Gelu, Act::Tanh],
+        &[Act::Tanh, Act::A, Act::Gelu],
+    ] {
         for last in [None, Some(Act::A), Some(Act::Gelu)] {
             let layers = acts.iter().enumerate();
-            let layers = layers.map(|(i, act)| Layer { act: *act, linear: linear(i) });
-            let net = Net { layers: layers.collect(), last };
+            let layers = layers.map(|(i, act)| Layer {
+                act: *act,
+                linear: linear(i),
+            });
+            let net = Net {
+                layers: layers.collect(),
+                last,
+            };
             let x = iota(&[2, 3]) * 0.1 - 0.2;
             let got = net.forward(&x);
             let mut want = x.clone();

@@ -340,12 +340,13 @@ impl Walk {
                 Some(ask(self, c))
             }
             (pat, Kind::Part(p)) if question::names_variant(pat) => {
-                let message = format!("a match of `{}`, an enum from elsewhere, cannot be captured yet", p.name);
-                self.fail(
-                    Diagnostic::new(code::PATTERN, pat, message).help(
-                        "declare the enum in this `#[model]` module, or keep a number or a flag in the field",
-                    ),
+                let message = format!(
+                    "a match of `{}`, an enum from elsewhere, cannot be captured yet",
+                    p.name
                 );
+                self.fail(Diagnostic::new(code::PATTERN, pat, message).help(
+                    "declare the enum in this `#[model]` module, or keep a number or a flag in the field",
+                ));
                 None
             }
             (pat, kind) => {

@@ -42,7 +42,10 @@ pub(crate) fn names_variant(pat: &Pat) -> bool {
     // of `Act::A` a const is less likely
     let single = |p: &Path, name: &Ident| p.segments.len() > 1 && name.to_string().len() == 1;
     let path = |p: &Path| match p.segments.last() {
-        Some(s) => (camel(&s.ident) || single(p, &s.ident)) && !matches!(s.ident.to_string().as_str(), "None" | "Some" | "Ok" | "Err"),
+        Some(s) => {
+            (camel(&s.ident) || single(p, &s.ident))
+                && !matches!(s.ident.to_string().as_str(), "None" | "Some" | "Ok" | "Err")
+        }
         None => false,
     };
     match pat {
