@@ -148,6 +148,12 @@ fn captured(
         }
     };
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
+    marker::once(
+        &mut function.attrs,
+        attribute.name(),
+        options.krate.as_ref(),
+        &errors,
+    );
     options.check(&function.sig, &errors);
     let result = if options.disable {
         Err(None)
