@@ -519,7 +519,7 @@ fn capture(
             let receiver = env.receiver.clone();
             let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
             walk.of_record = extent == Extent::Record;
-            walk.place_function(ident.span(), quote!(#head #ident));
+            walk.place_function(ident, quote!(#head #ident));
             for b in &bound {
                 match b {
                     Bound::Receiver => walk.bind_self(),
