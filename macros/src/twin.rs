@@ -70,9 +70,9 @@ pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream
     let dummies: Vec<TokenStream> = item.sig.inputs.iter().map(|_| quote!(#p::dummy())).collect();
     let dummies = quote!(#(#dummies),*);
     let arms = quote! {
-        (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
-        (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
-        (@function $($p:tt)*) => { #p::probe(|| { let _ = $($p)*(#dummies); }) };
+        (@explain $($p:tt)*) => { #p::explain(#p::probe(|| $($p)*(#dummies))) };
+        (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| $($p)*(#dummies))) };
+        (@function $($p:tt)*) => { #p::probe(|| $($p)*(#dummies)) };
         #export
     };
     declare(name, item, &arms)
