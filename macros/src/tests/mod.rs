@@ -220,6 +220,47 @@ fn left_alone() {
 }
 
 #[test]
+fn the_crate_of_a_model_is_that_of_its_attributes() {
+    let module = "mod net {
+        use tp::prelude::*;
+        pub struct Net { w: Tensor }
+        #[compile]
+        impl Net { pub fn all(&self, x: &Tensor) -> Tensor { x * &self.w } }
+        impl Net {
+            #[nested_compile_region(max_reuse_entries = 2,)]
+            pub fn part(&self, x: &Tensor) -> Tensor { x * &self.w }
+            #[tp::compile(fullgraph)]
+            pub fn forward(&self, x: &Tensor) -> Tensor { self.part(x) }
+        }
+        #[compile(crate = own)]
+        fn own(x: &Tensor) -> Tensor { x.relu() }
+        #[disable]
+        fn disabled(x: &Tensor) -> Tensor { x.relu() }
+        #[substitute_in_graph(disabled)]
+        fn enabled(x: &Tensor) -> Tensor { x.relu() }
+        #[tp::unused]
+        fn unused(x: &Tensor) -> Tensor { x.relu() }
+        #[other::disable]
+        fn other(x: &Tensor) -> Tensor { x.relu() }
+    }";
+    let tokens = |text: &str| -> TokenStream { text.parse().expect("tokens") };
+    let text = crate::model::model(tokens("crate = tp"), tokens(module))
+        .to_string()
+        .replace(' ', "");
+    assert!(!text.contains("::tensorplay"), "{text}");
+    assert!(!text.contains("compile_error"), "{text}");
+    assert!(text.contains("own::__private::Function"), "{text}");
+    for marked in [
+        "#[disable(crate=tp)]",
+        "#[substitute_in_graph(disabled,crate=tp)]",
+        "#[tp::unused(crate=tp)]",
+        "#[other::disable]fn",
+    ] {
+        assert!(text.contains(marked), "{marked}: {text}");
+    }
+}
+
+#[test]
 fn emitted_code_is_safe_and_absolute() {
     let text = expansion("", "fn f(x: &Tensor) -> Tensor { x.exp() }").to_string();
     assert!(!text.contains("unsafe"), "{text}");
