@@ -271,8 +271,8 @@ pub fn about(codes: &[Vec<u32>], callees: &[CalleeRef], consts: &[Read], p: &Tok
         more.extend(quote!(.calling(&[#(|| #reach),*])));
     }
     if !consts.is_empty() {
-        let consts = consts.iter().filter_map(Read::tokens);
-        more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
+        let consts = consts.iter().filter_map(|read| arguments::number(read, p));
+        more.extend(quote!(.reading(|| ::std::vec![#(#consts),*])));
     }
     more
 }

@@ -58,6 +58,34 @@ impl<T: IsTensor + ?Sized> IsTensor for &mut T {
     }
 }
 
+/// What a parameter, const, field or local that capture took for a number must be.
+#[diagnostic::on_unimplemented(
+    message = "capture took this for a number, but it is `{Self}`",
+    label = "not a number, `bool` or `DType`",
+    note = "a tensor is borrowed where it is used, as in `x * &self.w`"
+)]
+pub trait IsNumber {
+    /// The number.
+    fn number(self) -> HostArg;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> IsNumber for T
+where
+    HostArg: From<T>,
+{
+    #[inline(always)]
+    fn number(self) -> HostArg {
+        HostArg::from(self)
+    }
+}
+
+/// Confirms a guess of capture at the user's tokens.
+#[inline(always)]
+pub fn number<T: IsNumber>(value: T) -> HostArg {
+    value.number()
+}
+
 /// What an absent `Option` passes in place of a tensor.
 pub fn absent() -> &'static Tensor {
     static ABSENT: OnceLock<Tensor> = OnceLock::new();

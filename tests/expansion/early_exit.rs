@@ -449,7 +449,7 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
                 confidence));
     };
     match __TP_FUNCTION.segment(2).call(&[::tensorplay::__private::local(&h)],
-            &[::tensorplay::__private::HostArg::from(confidence)]) {
+            &[::tensorplay::__private::number(confidence)]) {
         ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
             => {
             #[allow(unused_assignments)]
