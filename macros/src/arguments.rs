@@ -3,7 +3,8 @@
 //! A type that is not what capture took it for is an error at the type, or at the field or const.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{GenericArgument, PathArguments, ReturnType, Type};
 use tensorplay_capture::{Captured, HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
 use tensorplay_graph::{GraphModule, Write};
 
@@ -113,6 +114,32 @@ fn start(tokens: &TokenStream) -> Span {
     let first = tokens.clone().into_iter().next();
     let at = first.map_or_else(Span::mixed_site, |t| t.span());
     at.resolved_at(Span::mixed_site())
+}
+
+/// What makes the error of a call the function's own: at its error type, where rustc reports one that is not made of ours.
+pub fn error(output: &ReturnType, p: &TokenStream) -> TokenStream {
+    let at = match output {
+        ReturnType::Default => Span::mixed_site(),
+        ReturnType::Type(_, ty) => start(&error_type(ty).unwrap_or(ty).to_token_stream()),
+    };
+    let p = &spanned(p, at);
+    quote_spanned!(at=> #p::error)
+}
+
+/// `E` of `Result<T, E>`.
+fn error_type(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Paren(t) => error_type(&t.elem),
+        Type::Group(t) => error_type(&t.elem),
+        Type::Path(t) => match &t.path.segments.last()?.arguments {
+            PathArguments::AngleBracketed(a) => match a.args.iter().nth(1)? {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// What a leaf passes; where an `Option` around it is absent, something in its place.

@@ -347,6 +347,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
+    let error = arguments::error(&c.item.sig.output, p);
     let leaves: Vec<_> = c.params.iter().flat_map(Param::leaves).collect();
     let own = c.params.iter().map(|param| param.tree.tensors()).sum();
     let mut writes = arguments::writes(leaves.into_iter(), &c.paths, &o);
@@ -364,7 +365,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
             let call = call("try_tensor");
             return quote! {
                 if let ::core::option::Option::Some(#r) = #call {
-                    return ::core::result::Result::map_err(#r, ::core::convert::From::from);
+                    return ::core::result::Result::map_err(#r, |#e| #error(#e));
                 }
             };
         }
@@ -377,10 +378,10 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
         let v = local("__tp_value");
         quote!({ let #v = #value; #writes #v })
     };
-    let (value, error) = if c.fallible {
+    let (value, raised) = if c.fallible {
         (
             quote!(::core::result::Result::Ok(#value)),
-            quote!(::core::result::Result::Err(::core::convert::From::from(#e))),
+            quote!(::core::result::Result::Err(#error(#e))),
         )
     } else {
         (value, quote!(#p::raise(#e)))
@@ -390,7 +391,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
         if let ::core::option::Option::Some(#r) = #call {
             return match #r {
                 ::core::result::Result::Ok(mut #o) => #value,
-                ::core::result::Result::Err(#e) => #error,
+                ::core::result::Result::Err(#e) => #raised,
             };
         }
     }

@@ -86,6 +86,29 @@ pub fn number<T: IsNumber>(value: T) -> HostArg {
     value.number()
 }
 
+/// The error type of a compiled function that returns a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "the error type `{Self}` of a compiled function is not made of `tensorplay::Error`",
+    label = "`{Self}: From<tensorplay::Error>` is missing",
+    note = "a compiled function that returns a `Result` gives errors of dispatch as `Err`, so its error type is made of `tensorplay::Error`"
+)]
+pub trait FromError {
+    /// The error of a dispatched call.
+    fn from_error(e: Error) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<Error>> FromError for T {
+    fn from_error(e: Error) -> T {
+        T::from(e)
+    }
+}
+
+/// The error of a dispatched call, as the function's own.
+pub fn error<T: FromError>(e: Error) -> T {
+    T::from_error(e)
+}
+
 /// What an absent `Option` passes in place of a tensor.
 pub fn absent() -> &'static Tensor {
     static ABSENT: OnceLock<Tensor> = OnceLock::new();
