@@ -16,6 +16,7 @@ mod expand;
 mod marker;
 mod model;
 mod reach;
+mod regroup;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -183,7 +184,7 @@ fn attribute(
 ) -> TokenStream {
     let (attr, item) = (Tokens::from(attr), Tokens::from(item));
     let timer = Timer::start(|| times::name(item.clone()));
-    let tokens = expand(attr, item);
+    let tokens = expand(attr, regroup::regroup(item));
     timer.stop();
     tokens.into()
 }

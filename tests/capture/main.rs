@@ -16,6 +16,7 @@ mod branches;
 mod breaks;
 mod caches;
 mod collected;
+mod fragments;
 mod guards;
 mod lists;
 mod loops;
