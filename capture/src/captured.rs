@@ -4,6 +4,7 @@ use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
+use crate::hygiene;
 use crate::marker;
 use crate::model::{ModelFn, Ty};
 use crate::parameter::{LeafKind, Param, name_wildcards, names};
@@ -147,15 +148,21 @@ fn captured(
             (options, Some(region.max_reuse_entries))
         }
     };
-    options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     marker::once(
         &mut function.attrs,
         attribute.name(),
         options.krate.as_ref(),
         &errors,
     );
+    options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     options.check(&function.sig, &errors);
-    let result = if options.disable {
+    let clashes = match options.disable {
+        true => Vec::new(),
+        false => hygiene::clashes(&function.sig, &function.block),
+    };
+    let apart = clashes.is_empty();
+    clashes.into_iter().for_each(|d| errors.push(d));
+    let result = if options.disable || !apart {
         Err(None)
     } else {
         name_wildcards(&mut function.sig);

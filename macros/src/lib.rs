@@ -22,8 +22,8 @@ mod segment;
 mod tests;
 mod times;
 mod twin;
-
 mod within;
+
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
 ///
 /// For free functions and methods, with const parameters too, over the methods of `Tensor`. On an inherent `impl` it is for every
@@ -81,9 +81,9 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 ///
 /// Fields are tensors, numbers, bools, dtypes, options of operations, `Option`, `Vec`, `Box` and arrays of these, structs
 /// of the module, and structs of other `#[model]` modules, such as the layers of `nn`.
-#[proc_macro_attribute]
 ///
 /// `crate = path` says where this crate is re-exported, for the attributes inside the module too.
+#[proc_macro_attribute]
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     attribute(attr, item, model::model)
 }

@@ -46,3 +46,27 @@ fn an_expression_that_a_macro_is_given_stays_one_operand() {
     assert_eq!(explain!(whole).calls.dispatched, 1);
     tensorplay::compiler::disable_capture(run);
 }
+
+/// The macro's own `y` is not the caller's, which has another name here; shadowing on one side is no clash.
+macro_rules! plus_own {
+    ($name:ident, $x:ident, $e:expr) => {
+        #[compile(fullgraph)]
+        fn $name($x: &Tensor) -> Tensor {
+            let y = $x * 100.0;
+            let y = y + 1.0;
+            y + $e
+        }
+    };
+}
+plus_own!(own_names, x, {
+    let x = x * 2.0;
+    let x = x + 1.0;
+    x
+});
+
+#[test]
+fn names_of_a_macro_and_of_its_caller() {
+    let x = v(&[1.0]);
+    assert_eq!(own_names(&x).to_vec::<f32>(), [104.0]);
+    assert_eq!(explain!(own_names).calls.dispatched, 1);
+}
