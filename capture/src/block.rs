@@ -6,7 +6,7 @@
 use crate::attribute::Options;
 use crate::captured::Under;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
-use crate::marker::MarkerKind;
+use crate::marker::{self, MarkerKind};
 use crate::model::is_named;
 use crate::parameter::Param;
 use crate::returns::Returns;
@@ -14,13 +14,16 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{FnArg, GenericParam, ImplItem, ImplItemFn, ItemImpl, ReceiverKind, Safety};
 
-/// The methods of an `impl` under `#[compile(attr)]` that are compiled, by their places among its items.
+/// The methods of an `impl` under `#[compile(attr)]` that are compiled, by their places among its items. A second attribute
+/// that would capture them is taken off.
 ///
 /// # Errors
 /// An `impl` of a trait, one without such methods, and what is wrong with the attribute.
-pub fn methods(attr: &TokenStream, block: &ItemImpl) -> Result<Vec<usize>, Vec<Diagnostic>> {
+pub fn methods(attr: &TokenStream, block: &mut ItemImpl) -> Result<Vec<usize>, Vec<Diagnostic>> {
     let errors = Diagnostics::default();
     let options = Options::parse(attr.clone(), &errors);
+    let name = Under::Compile.name();
+    marker::once(&mut block.attrs, name, options.krate.as_ref(), &errors);
     let (head, ty) = (&block.impl_token, &block.self_ty);
     if let Some((of, word)) = &block.trait_ {
         let message = "`#[compile]` goes on an inherent `impl`, this one is of a trait";
@@ -62,8 +65,9 @@ pub fn methods(attr: &TokenStream, block: &ItemImpl) -> Result<Vec<usize>, Vec<D
 /// Whether a method has no attribute of ours, and a signature with tensors that can be captured.
 fn is_chosen(f: &ImplItemFn) -> bool {
     let markers = MarkerKind::ALL.iter().map(|m| m.name());
-    let mut ours = markers.chain([Under::Compile.name(), Under::Region.name()]);
-    if f.attrs.iter().any(|a| ours.any(|name| is_named(a, name))) {
+    let ours = markers.chain([Under::Compile.name(), Under::Region.name()]);
+    let is_ours = |a| ours.clone().any(|name| is_named(a, name));
+    if f.attrs.iter().any(is_ours) {
         return false;
     }
     let sig = &f.sig;
@@ -102,12 +106,13 @@ mod tests {
     use super::*;
 
     fn chosen(attr: &str, block: &str) -> Result<Vec<String>, Vec<String>> {
-        let block: ItemImpl = syn::parse_str(block).expect("an impl");
+        let mut block: ItemImpl = syn::parse_str(block).expect("an impl");
+        let chosen = methods(&attr.parse().expect("tokens"), &mut block);
         let names = |i: usize| match &block.items[i] {
             ImplItem::Fn(f) => f.sig.ident.to_string(),
             _ => String::new(),
         };
-        match methods(&attr.parse().expect("tokens"), &block) {
+        match chosen {
             Ok(chosen) => Ok(chosen.into_iter().map(names).collect()),
             Err(errors) => Err(errors.iter().map(Diagnostic::to_string).collect()),
         }
@@ -129,7 +134,7 @@ mod tests {
             async fn later(&self, x: &Tensor) -> Tensor { x.exp() }
             fn list(&self, x: &HashMap<usize, Tensor>) -> Tensor { x.exp() }
             #[tensorplay::compile] fn own(&self, x: &Tensor) -> Tensor { x.exp() }
-            #[disable] fn off(&self, x: &Tensor) -> Tensor { x.exp() }
+            #[inline] #[disable] fn off(&self, x: &Tensor) -> Tensor { x.exp() }
         }"
         .replace("..", "todo!()");
         let names = ["forward", "make", "modes"].map(String::from).to_vec();
@@ -151,6 +156,8 @@ mod tests {
         assert!(of_trait.contains("this one is of a trait"), "{of_trait}");
         let two = "impl Net { fn a(x: &Tensor) {} fn b(x: &Tensor) {} }";
         assert!(one("name = \"f\"", two).contains("is for one graph"));
+        let twice = one("", &format!("#[compile(fullgraph)] {two}"));
+        assert!(twice.contains("`#[compile]` stands here twice"), "{twice}");
         let unknown = one("fulgraph", two);
         assert!(unknown.contains("fullgraph"), "{unknown}");
     }

@@ -4,6 +4,7 @@ use crate::attribute::Options;
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::env::Env;
 use crate::export::{ExportParam, Exported, FnExport, TypeExport};
+use crate::hygiene;
 use crate::marker;
 use crate::model::{ModelFn, Ty, check_inline};
 use crate::parameter::{LeafKind, Param, name_wildcards, names};
@@ -149,10 +150,22 @@ fn captured(
             (options, Some(region))
         }
     };
+    marker::once(
+        &mut function.attrs,
+        attribute.name(),
+        options.krate.as_ref(),
+        &errors,
+    );
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
     options.check(&function.sig, &errors);
     check_inline(env.model.as_deref(), &function, &options.inline, &errors);
-    let result = if options.disable {
+    let clashes = match options.disable {
+        true => Vec::new(),
+        false => hygiene::clashes(&function.sig, &function.block),
+    };
+    let apart = clashes.is_empty();
+    clashes.into_iter().for_each(|d| errors.push(d));
+    let result = if options.disable || !apart {
         Err(None)
     } else {
         name_wildcards(&mut function.sig);
@@ -517,7 +530,7 @@ fn capture(
             let receiver = env.receiver.clone();
             let mut walk = Walk::new(name.clone(), env.clone(), receiver, errors.clone(), script, reads);
             walk.of_record = extent == Extent::Record;
-            walk.place_function(ident.span(), quote!(#head #ident));
+            walk.place_function(ident, quote!(#head #ident));
             for b in &bound {
                 match b {
                     Bound::Receiver => walk.bind_self(),

@@ -83,6 +83,8 @@ pub mod code {
         NOT_A_MODULE = 62;
         /// a use of a parameter whose type capture does not know
         OPAQUE = 64;
+        /// a name of two locals that only the compiler tells apart
+        HYGIENE = 65;
         /// a function named like a macro of the standard library
         MACRO_NAME = 70;
         /// `explain!` or `graph!` of something that is not a path

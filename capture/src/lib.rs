@@ -13,6 +13,7 @@ mod captured;
 mod diagnostic;
 mod env;
 mod export;
+mod hygiene;
 mod kind;
 mod location;
 mod loops;
@@ -38,7 +39,7 @@ pub use captured::{Captured, Failure, Under, compile, compile_in, export_type, s
 pub use diagnostic::{CODES, Diagnostic, code};
 pub use env::Env;
 pub use export::{Exported, FnExport, MarkedExport, TypeExport};
-pub use location::{file, line};
+pub use location::{context, file, line};
 pub use marker::{Marked, Marker, MarkerKind, mark};
 pub use model::{Model, ModelFn, Ty, key, self_name};
 pub use needs::{needs, needs_of_type};

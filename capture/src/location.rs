@@ -27,6 +27,13 @@ pub fn file(span: Span) -> String {
     span.file()
 }
 
+/// The context in which a name of that span is looked up, as far as the compiler's text of spans tells: `#7 bytes(..)`.
+pub fn context(span: Span) -> Option<String> {
+    let shown = format!("{span:?}");
+    let context = shown.split(' ').next().filter(|c| c.starts_with('#'));
+    context.map(str::to_string)
+}
+
 /// The file of a span as a graph keeps it: relative to where cargo runs the compiler, never a path of this machine;
 /// a file of a dependency keeps what follows its package's folder.
 pub fn source_file(span: Span) -> String {

@@ -5,6 +5,7 @@ use crate::captured::Under;
 use crate::diagnostic::Diagnostics;
 use crate::env::Env;
 use crate::model::{Model, called, foreign, key};
+use crate::signature::is_method;
 use proc_macro2::TokenStream;
 use syn::ItemFn;
 
@@ -16,7 +17,8 @@ pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream
     if env.complete {
         return Vec::new();
     }
-    let Some(called) = calls(env.model.as_deref(), &f, attribute, attr) else {
+    let free = env.receiver.is_none() && !is_method(&f);
+    let Some(called) = calls(env.model.as_deref(), &f, free, attribute, attr) else {
         return Vec::new();
     };
     let mut paths: Vec<syn::Path> = match &env.model {
@@ -28,7 +30,13 @@ pub fn needs(env: &Env, attribute: Under, attr: &TokenStream, item: &TokenStream
 }
 
 /// The paths that a function calls and that are looked up; `None` if it is not captured.
-fn calls(model: Option<&Model>, f: &ItemFn, attribute: Under, attr: &TokenStream) -> Option<Vec<syn::Path>> {
+fn calls(
+    model: Option<&Model>,
+    f: &ItemFn,
+    free: bool,
+    attribute: Under,
+    attr: &TokenStream,
+) -> Option<Vec<syn::Path>> {
     let errors = Diagnostics::default();
     let options = match attribute {
         Under::Compile => Options::parse(attr.clone(), &errors),
@@ -39,7 +47,7 @@ fn calls(model: Option<&Model>, f: &ItemFn, attribute: Under, attr: &TokenStream
     };
     // a bad attribute is reported by capture
     let captured = errors.take().is_empty() && !options.disable;
-    captured.then(|| called(model, f, options.is_whole(), &options.inline))
+    captured.then(|| called(model, f, free, options.is_whole(), &options.inline))
 }
 
 /// The paths that the methods of a struct need from elsewhere.
@@ -52,7 +60,7 @@ pub fn needs_of_type(env: &Env, name: &str) -> Vec<syn::Path> {
         let Some((under, attr)) = f.captured().filter(|_| owner == name) else {
             continue;
         };
-        for path in calls(Some(model), &f.item(), under, &attr).unwrap_or_default() {
+        for path in calls(Some(model), &f.item(), false, under, &attr).unwrap_or_default() {
             if !paths.iter().any(|p| key(p) == key(&path)) {
                 paths.push(path);
             }

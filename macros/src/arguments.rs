@@ -3,7 +3,8 @@
 //! A type that is not what capture took it for is an error at the type, or at the field or const.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{GenericArgument, PathArguments, ReturnType, Type};
 use tensorplay_capture::{Captured, HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
 use tensorplay_graph::{GraphModule, Write};
 
@@ -88,17 +89,57 @@ impl Arguments {
 fn read(reads: &[Read], p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>) {
     let (mut tensors, mut scalars) = (Vec::new(), Vec::new());
     for read in reads {
-        let Some(place) = read.tokens() else { continue };
-        let first = place.clone().into_iter().next();
-        let at = first.map_or_else(Span::mixed_site, |t| t.span());
-        let at = at.resolved_at(Span::mixed_site());
-        let p = &spanned(p, at);
-        match read {
-            Read::Tensor(_) => tensors.push(quote_spanned!(at=> #p::witness(&#place))),
-            _ => scalars.push(quote_spanned!(at=> #p::HostArg::from(#place))),
+        match (read, read.tokens()) {
+            (Read::Tensor(_), Some(place)) => {
+                let at = start(place);
+                let p = &spanned(p, at);
+                tensors.push(quote_spanned!(at=> #p::witness(&#place)));
+            }
+            _ => scalars.extend(number(read, p)),
         }
     }
     (tensors, scalars)
+}
+
+/// A const or field as a number.
+pub fn number(read: &Read, p: &TokenStream) -> Option<TokenStream> {
+    let place = read.tokens()?;
+    let at = start(place);
+    let p = &spanned(p, at);
+    Some(quote_spanned!(at=> #p::number(#place)))
+}
+
+/// Where tokens begin, for what is emitted around them.
+fn start(tokens: &TokenStream) -> Span {
+    let first = tokens.clone().into_iter().next();
+    let at = first.map_or_else(Span::mixed_site, |t| t.span());
+    at.resolved_at(Span::mixed_site())
+}
+
+/// What makes the error of a call the function's own: at its error type, where rustc reports one that is not made of ours.
+pub fn error(output: &ReturnType, p: &TokenStream) -> TokenStream {
+    let at = match output {
+        ReturnType::Default => Span::mixed_site(),
+        ReturnType::Type(_, ty) => start(&error_type(ty).unwrap_or(ty).to_token_stream()),
+    };
+    let p = &spanned(p, at);
+    quote_spanned!(at=> #p::error)
+}
+
+/// `E` of `Result<T, E>`.
+fn error_type(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Paren(t) => error_type(&t.elem),
+        Type::Group(t) => error_type(&t.elem),
+        Type::Path(t) => match &t.path.segments.last()?.arguments {
+            PathArguments::AngleBracketed(a) => match a.args.iter().nth(1)? {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// What a leaf passes; where an `Option` around it is absent, something in its place.
@@ -111,12 +152,9 @@ fn argument(leaf: &Leaf, p: &TokenStream) -> TokenStream {
             quote_spanned!(at=> #p::witness(#value)),
             quote_spanned!(at=> #p::absent()),
         ),
-        LeafKind::Host(_) => (
-            quote_spanned!(at=> #p::HostArg::from(#value)),
-            absent(leaf.kind, at, p),
-        ),
+        LeafKind::Host(_) => (quote_spanned!(at=> #p::number(#value)), absent(leaf.kind, at, p)),
         LeafKind::Present => (
-            quote_spanned!(at=> #p::HostArg::from(::core::option::Option::is_some(#value))),
+            quote_spanned!(at=> #p::number(::core::option::Option::is_some(#value))),
             absent(leaf.kind, at, p),
         ),
     };
@@ -134,10 +172,10 @@ fn argument(leaf: &Leaf, p: &TokenStream) -> TokenStream {
 /// A number in the place of one that is not there.
 fn absent(kind: LeafKind, at: Span, p: &TokenStream) -> TokenStream {
     match kind {
-        LeafKind::Host(HostType::DType) => quote_spanned!(at=> #p::HostArg::from(#p::DType::F32)),
-        LeafKind::Host(ty) if ty.is_int() => quote_spanned!(at=> #p::HostArg::from(0i64)),
-        LeafKind::Host(ty) if ty != HostType::Bool => quote_spanned!(at=> #p::HostArg::from(0f64)),
-        _ => quote_spanned!(at=> #p::HostArg::from(false)),
+        LeafKind::Host(HostType::DType) => quote_spanned!(at=> #p::number(#p::DType::F32)),
+        LeafKind::Host(ty) if ty.is_int() => quote_spanned!(at=> #p::number(0i64)),
+        LeafKind::Host(ty) if ty != HostType::Bool => quote_spanned!(at=> #p::number(0f64)),
+        _ => quote_spanned!(at=> #p::number(false)),
     }
 }
 

@@ -9,7 +9,7 @@ use tensorplay_capture::{Env, Failure, Under};
 
 /// Expands the attribute.
 pub fn block(attr: TokenStream, mut block: ItemImpl) -> TokenStream {
-    let chosen = match tensorplay_capture::methods(&attr, &block) {
+    let chosen = match tensorplay_capture::methods(&attr, &mut block) {
         Ok(chosen) => chosen,
         Err(diagnostics) => {
             let item = block.into_token_stream();

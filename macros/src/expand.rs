@@ -282,8 +282,8 @@ pub fn about(codes: &[Vec<u32>], callees: &[CalleeRef], consts: &[Read], p: &Tok
         more.extend(quote!(.calling(&[#(|| #reach),*])));
     }
     if !consts.is_empty() {
-        let consts = consts.iter().filter_map(Read::tokens);
-        more.extend(quote!(.reading(|| ::std::vec![#(#p::HostArg::from(#consts)),*])));
+        let consts = consts.iter().filter_map(|read| arguments::number(read, p));
+        more.extend(quote!(.reading(|| ::std::vec![#(#consts),*])));
     }
     more
 }
@@ -358,6 +358,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     // a pattern `r` would be a const of that name where the user has one
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (r, o, e) = (local("__tp_result"), local("__tp_outputs"), local("__tp_error"));
+    let error = arguments::error(&c.item.sig.output, p);
     let leaves: Vec<_> = c.params.iter().flat_map(Param::leaves).collect();
     let own = c.params.iter().map(|param| param.tree.tensors()).sum();
     let mut writes = arguments::writes(leaves.into_iter(), &c.paths, &o);
@@ -375,7 +376,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
             let call = call("try_tensor");
             return quote! {
                 if let ::core::option::Option::Some(#r) = #call {
-                    return ::core::result::Result::map_err(#r, ::core::convert::From::from);
+                    return ::core::result::Result::map_err(#r, |#e| #error(#e));
                 }
             };
         }
@@ -388,10 +389,10 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
         let v = local("__tp_value");
         quote!({ let #v = #value; #writes #v })
     };
-    let (value, error) = if c.fallible {
+    let (value, raised) = if c.fallible {
         (
             quote!(::core::result::Result::Ok(#value)),
-            quote!(::core::result::Result::Err(::core::convert::From::from(#e))),
+            quote!(::core::result::Result::Err(#error(#e))),
         )
     } else {
         (value, quote!(#p::raise(#e)))
@@ -401,7 +402,7 @@ fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
         if let ::core::option::Option::Some(#r) = #call {
             return match #r {
                 ::core::result::Result::Ok(mut #o) => #value,
-                ::core::result::Result::Err(#e) => #error,
+                ::core::result::Result::Err(#e) => #raised,
             };
         }
     }

@@ -16,11 +16,13 @@ mod expand;
 mod marker;
 mod model;
 mod reach;
+mod regroup;
 mod segment;
 #[cfg(test)]
 mod tests;
 mod times;
 mod twin;
+mod within;
 
 /// Captures the function into a graph while it is compiled, and calls its kernels when it is called.
 ///
@@ -101,6 +103,8 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 /// one under `#[nested_compile_region]` is kept as one unit. Functions of other modules are called as [`compile`] says. Methods of
 /// structs of other `#[model]` modules are captured if they are `pub`, take tensors beside `&self`, and give a tensor. Methods of traits
 /// are not captured; functions such as `new` and `load` stay the Rust that they are.
+///
+/// `crate = path` says where this crate is re-exported, for the attributes inside the module too.
 #[proc_macro_attribute]
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     attribute(attr, item, model::model)
@@ -206,7 +210,7 @@ fn attribute(
 ) -> TokenStream {
     let (attr, item) = (Tokens::from(attr), Tokens::from(item));
     let timer = Timer::start(|| times::name(item.clone()));
-    let tokens = expand(attr, item);
+    let tokens = expand(attr, regroup::regroup(item));
     timer.stop();
     tokens.into()
 }

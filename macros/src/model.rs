@@ -3,6 +3,7 @@
 use crate::chain::{self, Chain, Goal};
 use crate::expand::{self, private};
 use crate::twin;
+use crate::within::within;
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
@@ -44,6 +45,9 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     let Some((_, items)) = &mut module.content else {
         return item;
     };
+    if let Some(krate) = &krate {
+        within(krate, items);
+    }
     let env = Env::of(Model::of(items), chain::items_of(items));
     let p = private(krate.as_ref());
     let env = Rc::new(env);

@@ -4,7 +4,7 @@
 //! the error, and one runs the statements as they were. All of them only borrow what the others may move, so
 //! the borrow checker sees the user's function.
 
-use crate::arguments::{Arguments, returned, writes};
+use crate::arguments::{Arguments, error, returned, writes};
 use crate::expand::{Twin, about, internal, options, place, private, reached, value};
 use crate::twin;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -41,7 +41,8 @@ pub fn expand(mut s: Segmented) -> TokenStream {
     let export = quote!((@export $($t:tt)*) => { ::core::compile_error!(#message); };);
     let mut reached = reached(&s.item, s.method, s.opaque, record, Twin::Own(export), &p);
     let (fallible, reach) = (s.fallible, reached.reach.clone());
-    s.place(|n, segment| statements(n, segment, fallible, &reach, &p));
+    let error = fallible.then(|| error(&s.item.sig.output, &p));
+    s.place(|n, segment| statements(n, segment, error.as_ref(), &reach, &p));
     let left = left(&s.item.sig.output, &p);
     if s.options.warn_breaks {
         reached.before.extend(s.breaks.iter().map(twin::break_warning));
@@ -70,15 +71,23 @@ fn whole(s: &Segmented, records: &[TokenStream], p: &TokenStream) -> TokenStream
 }
 
 /// What stands in the place of a segment.
-fn statements(n: usize, s: &Segment, fallible: bool, reach: &TokenStream, p: &TokenStream) -> TokenStream {
+///
+/// `error` makes the error of a function that returns a `Result`.
+fn statements(
+    n: usize,
+    s: &Segment,
+    error: Option<&TokenStream>,
+    reach: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (o, e, results) = (local("__tp_outputs"), local("__tp_error"), local("__tp_results"));
     let reads = if s.reads_consts { &[] } else { &s.reads[..] };
     let given = Arguments::of_locals(&s.inputs, p).with(reads, p);
     let n = Literal::usize_unsuffixed(n);
-    let raised = match fallible {
-        true => quote!(return ::core::result::Result::Err(::core::convert::From::from(#e))),
-        false => quote!(#p::raise(#e)),
+    let raised = match error {
+        Some(error) => quote!(return ::core::result::Result::Err(#error(#e))),
+        None => quote!(#p::raise(#e)),
     };
     let (statements, again) = (&s.statements, &s.again);
     let (assigned, bound) = (&s.assigned, s.bound.iter().map(|b| &b.ident));
@@ -107,7 +116,7 @@ fn statements(n: usize, s: &Segment, fallible: bool, reach: &TokenStream, p: &To
             quote!({ let #v = #value; #writes #v })
         }
     };
-    let value = match (&s.gives, fallible) {
+    let value = match (&s.gives, error.is_some()) {
         (Gives::Function(_), true) => quote!(return ::core::result::Result::Ok(#value)),
         (Gives::Function(_), false) => quote!(return #value),
         _ => value,

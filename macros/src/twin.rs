@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{ItemFn, Visibility};
-use tensorplay_capture::{Break, code, file};
+use tensorplay_capture::{Break, code, context, file};
 
 /// Macros that are in scope everywhere: a twin of such a name would make every use of it ambiguous.
 const STANDARD: &[&str] = &[
@@ -70,9 +70,9 @@ pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream
     let dummies: Vec<TokenStream> = item.sig.inputs.iter().map(|_| quote!(#p::dummy())).collect();
     let dummies = quote!(#(#dummies),*);
     let arms = quote! {
-        (@explain $($p:tt)*) => { #p::explain(#p::probe(|| { let _ = $($p)*(#dummies); })) };
-        (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| { let _ = $($p)*(#dummies); })) };
-        (@function $($p:tt)*) => { #p::probe(|| { let _ = $($p)*(#dummies); }) };
+        (@explain $($p:tt)*) => { #p::explain(#p::probe(|| $($p)*(#dummies))) };
+        (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| $($p)*(#dummies))) };
+        (@function $($p:tt)*) => { #p::probe(|| $($p)*(#dummies)) };
         #export
     };
     declare(name, item, &arms)
@@ -179,9 +179,8 @@ fn hash(name: &Ident) -> u64 {
     let at = name.span().start();
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let krate = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
-    // two expansions of one `macro_rules!` stand at one place, in contexts of their own: `#7 bytes(..)`
-    let context = format!("{:?}", name.span());
-    let context = context.split(' ').next().filter(|c| c.starts_with('#'));
+    // two expansions of one `macro_rules!` stand at one place, in contexts of their own
+    let context = context(name.span());
     let text = format!(
         "{package}\0{krate}\0{}\0{}\0{}\0{}\0{name}",
         context.unwrap_or_default(),

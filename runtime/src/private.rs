@@ -58,6 +58,57 @@ impl<T: IsTensor + ?Sized> IsTensor for &mut T {
     }
 }
 
+/// What a parameter, const, field or local that capture took for a number must be.
+#[diagnostic::on_unimplemented(
+    message = "capture took this for a number, but it is `{Self}`",
+    label = "not a number, `bool` or `DType`",
+    note = "a tensor is borrowed where it is used, as in `x * &self.w`"
+)]
+pub trait IsNumber {
+    /// The number.
+    fn number(self) -> HostArg;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> IsNumber for T
+where
+    HostArg: From<T>,
+{
+    #[inline(always)]
+    fn number(self) -> HostArg {
+        HostArg::from(self)
+    }
+}
+
+/// Confirms a guess of capture at the user's tokens.
+#[inline(always)]
+pub fn number<T: IsNumber>(value: T) -> HostArg {
+    value.number()
+}
+
+/// The error type of a compiled function that returns a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "the error type `{Self}` of a compiled function is not made of `tensorplay::Error`",
+    label = "`{Self}: From<tensorplay::Error>` is missing",
+    note = "a compiled function that returns a `Result` gives errors of dispatch as `Err`, so its error type is made of `tensorplay::Error`"
+)]
+pub trait FromError {
+    /// The error of a dispatched call.
+    fn from_error(e: Error) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<Error>> FromError for T {
+    fn from_error(e: Error) -> T {
+        T::from(e)
+    }
+}
+
+/// The error of a dispatched call, as the function's own.
+pub fn error<T: FromError>(e: Error) -> T {
+    T::from_error(e)
+}
+
 /// What an absent `Option` passes in place of a tensor.
 pub fn absent() -> &'static Tensor {
     static ABSENT: OnceLock<Tensor> = OnceLock::new();

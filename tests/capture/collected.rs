@@ -133,7 +133,9 @@ mod mapped {
                 .zip(xs)
                 .map(|(head, x)| if head.on { x.matmul(&head.w) } else { x.clone() })
                 .collect();
-            let steps = (0..x.dim(0)).map(|i| x.select(0, i) * i as f64).collect::<Vec<_>>();
+            let steps = (0..x.dim(0))
+                .map(|i| x.select(0, i) * i as f64)
+                .collect::<Vec<_>>();
             let known = [x, &(x * 2.0)].iter().map(|x| x.exp()).collect::<Vec<Tensor>>();
             let joined = Tensor::stack(&steps, 0) + &known[0] + &known[1];
             (joined, each)
@@ -145,7 +147,12 @@ mod mapped {
 fn iterators_that_are_mapped_and_collected() {
     use mapped::{Head, Heads};
     for n in 0..4 {
-        let heads = (0..n).map(|i| Head { w: iota(&[2, 2]) * i as f64, on: i % 2 == 0 }).collect();
+        let heads = (0..n)
+            .map(|i| Head {
+                w: iota(&[2, 2]) * i as f64,
+                on: i % 2 == 0,
+            })
+            .collect();
         let net = Heads { heads };
         let xs: Vec<Tensor> = (0..n).map(|i| iota(&[1, 2]) - i as f64).collect();
         let x = iota(&[3, 2]) * 0.1;

@@ -10,6 +10,7 @@ mod breaks;
 mod caches;
 mod collected;
 mod extras;
+mod fragments;
 mod fused;
 mod guards;
 mod lists;

@@ -449,7 +449,7 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
                 confidence));
     };
     match __TP_FUNCTION.segment(2).call(&[::tensorplay::__private::local(&h)],
-            &[::tensorplay::__private::HostArg::from(confidence)]) {
+            &[::tensorplay::__private::number(confidence)]) {
         ::core::option::Option::Some(::core::result::Result::Ok(mut __tp_outputs))
             => {
             #[allow(unused_assignments)]
@@ -478,31 +478,22 @@ macro_rules! __tp_x_early_exit_5d85afb7454b74de {
     {
         :: tensorplay :: __private ::
         explain(:: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy());
-        }))
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy())))
     }; (@ graphs $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
         graphs(:: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy());
-        }))
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy())))
     }; (@ function $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy());
-        })
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy()))
     }; (@ export $ ($t : tt) *) =>
     {
         :: core :: compile_error!

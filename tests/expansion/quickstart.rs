@@ -120,40 +120,31 @@ macro_rules! __tp_x_classify_2741e5d5b0828e32 {
     {
         :: tensorplay :: __private ::
         explain(:: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay
-            :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
-            tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
-            dummy());
-        }))
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay ::
+        __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
+        tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy())))
     }; (@ graphs $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
         graphs(:: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay
-            :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
-            tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
-            dummy());
-        }))
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay ::
+        __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
+        tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy())))
     }; (@ function $ ($p : tt) *) =>
     {
         :: tensorplay :: __private ::
-        probe(||
-        {
-            let _ = $ ($p) *
-            (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private
-            :: dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay
-            :: __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
-            tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
-            dummy());
-        })
+        probe(|| $ ($p) *
+        (:: tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy(), :: tensorplay :: __private :: dummy(), :: tensorplay ::
+        __private :: dummy(), :: tensorplay :: __private :: dummy(), ::
+        tensorplay :: __private :: dummy(), :: tensorplay :: __private ::
+        dummy()))
     }; (@ export [$ ($step : tt) *] $ ($state : tt) *) =>
     {
         $ ($step) * !

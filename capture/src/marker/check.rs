@@ -2,8 +2,9 @@
 
 use super::{Marker, MarkerKind};
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::model::key;
 use crate::signature::is_method;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::{
@@ -176,6 +177,9 @@ pub(super) fn others(kind: MarkerKind, attrs: &[Attribute], errors: &Diagnostics
 
 pub(super) fn both(one: &str, other: &str, at: &Attribute) -> Diagnostic {
     let message = match one == other {
+        true if ["compile", "nested_compile_region"].contains(&one) => {
+            format!("`#[{one}]` stands here twice")
+        }
         true => format!("this function is marked `{one}` twice"),
         false => format!("a function cannot be both `{one}` and `{other}`"),
     };
@@ -191,6 +195,14 @@ pub(super) fn marker_of(a: &Attribute) -> Option<MarkerKind> {
 pub(super) fn is_ours(path: &Path, name: &str) -> bool {
     let mut back = path.segments.iter().rev();
     back.next().is_some_and(|s| s.ident == name) && back.next().is_none_or(|s| s.ident == "tensorplay")
+}
+
+/// `krate::name`.
+pub(super) fn is_of(path: &Path, krate: Option<&Path>, name: &str) -> bool {
+    let Some(krate) = krate else { return false };
+    let mut full = krate.clone();
+    full.segments.push(Ident::new(name, Span::call_site()).into());
+    key(path) == key(&full)
 }
 
 /// Whether a type borrows from somewhere: it names a lifetime other than `'static`, or leaves one out after `&`.

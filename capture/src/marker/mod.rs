@@ -9,7 +9,7 @@ mod kind;
 pub use kind::MarkerKind;
 
 use crate::attribute::parse::{self, Value};
-use crate::captured::{Failure, not_a_function};
+use crate::captured::{Failure, Under, not_a_function};
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
 use crate::walk::Mark;
 use proc_macro2::{Ident, TokenStream, TokenTree};
@@ -106,6 +106,20 @@ pub(crate) fn disables(attrs: &[Attribute], attribute: &str, errors: &Diagnostic
         }
     }
     disabled
+}
+
+/// Takes off what captures a function that an attribute captures already: that is an error beside it.
+pub(crate) fn once(attrs: &mut Vec<Attribute>, attribute: &str, krate: Option<&Path>, errors: &Diagnostics) {
+    attrs.retain(|a| {
+        let others = [Under::Compile, Under::Region].map(Under::name);
+        let other = others
+            .into_iter()
+            .find(|name| check::is_ours(a.path(), name) || check::is_of(a.path(), krate, name));
+        if let Some(other) = other {
+            errors.push(check::both(attribute, other, a));
+        }
+        other.is_none()
+    });
 }
 
 /// The marker among the attributes of a function that says what a call of it is, with its reason.

@@ -16,8 +16,11 @@ pub use ty::{Ty, key};
 pub(crate) use uses::{called, check_inline, foreign};
 
 use crate::captured::Under;
+use crate::diagnostic::Diagnostic;
+use crate::hygiene;
 use crate::marker;
 use proc_macro2::TokenStream;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::{
@@ -38,9 +41,16 @@ pub struct ModelFn {
     pub attrs: Vec<Attribute>,
     /// Whether others see it.
     pub shared: bool,
+    clashes: OnceCell<Vec<Diagnostic>>,
 }
 
 impl ModelFn {
+    /// The names that stand for two things in it.
+    pub(crate) fn clashes(&self) -> &[Diagnostic] {
+        self.clashes
+            .get_or_init(|| hygiene::clashes(&self.sig, &self.block))
+    }
+
     /// The attribute of that name, by its last segment.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attrs.iter().find(|a| is_named(a, name))
@@ -165,6 +175,7 @@ impl Model {
                                 block: f.block.clone(),
                                 attrs: f.attrs.clone(),
                                 shared: is_shared(&f.vis),
+                                clashes: OnceCell::new(),
                             });
                             model
                                 .methods
@@ -178,6 +189,7 @@ impl Model {
                         block: (*f.block).clone(),
                         attrs: f.attrs.clone(),
                         shared: is_shared(&f.vis),
+                        clashes: OnceCell::new(),
                     });
                     let name = f.sig.ident.to_string();
                     if let Some(original) = marker::replaced(&f.attrs) {

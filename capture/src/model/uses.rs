@@ -7,7 +7,7 @@ use crate::nearest::nearest;
 use crate::walk::names_variant;
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Member, Path};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, ItemFn, Lit, Member, Path};
 
 /// The types from elsewhere that are read by functions of a module: a field of the type has a method called, is matched
 /// or is looped over. In the order of their paths' texts, each once.
@@ -118,9 +118,16 @@ impl<'ast> Visit<'ast> for Members {
 }
 
 /// The paths that a function calls and that may be captured functions from elsewhere: their last segment begins in lower
-/// case, and the one before it, if there is one, too. Without `fullgraph`, only those of `inline` are.
-pub(crate) fn called(model: Option<&Model>, f: &ItemFn, fullgraph: bool, inline: &[Path]) -> Vec<Path> {
-    let mut paths = all_called(model, f);
+/// case, and the one before it, if there is one, too; they are not of the standard library, and are given more than text.
+/// The name of a `free` function itself is no such path. Without `fullgraph`, only those of `inline` are.
+pub(crate) fn called(
+    model: Option<&Model>,
+    f: &ItemFn,
+    free: bool,
+    fullgraph: bool,
+    inline: &[Path],
+) -> Vec<Path> {
+    let mut paths = all_called(model, f, free);
     let listed = |p: &Path| inline.iter().any(|q| key(q) == key(p));
     paths.retain(|p| fullgraph || listed(p));
     paths
@@ -131,7 +138,7 @@ pub(crate) fn check_inline(model: Option<&Model>, f: &ItemFn, inline: &[Path], e
     if inline.is_empty() {
         return;
     }
-    let called = all_called(model, f);
+    let called = all_called(model, f, false);
     for (i, path) in inline.iter().enumerate() {
         let is = |q: &Path| key(q) == key(path);
         let shown = text(path.to_token_stream());
@@ -152,7 +159,7 @@ pub(crate) fn check_inline(model: Option<&Model>, f: &ItemFn, inline: &[Path], e
     }
 }
 
-fn all_called(model: Option<&Model>, f: &ItemFn) -> Vec<Path> {
+fn all_called(model: Option<&Model>, f: &ItemFn, free: bool) -> Vec<Path> {
     let mut calls = Calls::default();
     let mut next = 0;
     let mut bodies: Vec<&Block> = vec![&f.block];
@@ -177,7 +184,9 @@ fn all_called(model: Option<&Model>, f: &ItemFn) -> Vec<Path> {
         let local = |p: &Path| {
             p.get_ident().is_some_and(|i| {
                 let name = i.to_string();
-                own.locals.contains(&name) || model.is_some_and(|m| m.functions.contains_key(&name))
+                free && f.sig.ident == name
+                    || own.locals.contains(&name)
+                    || model.is_some_and(|m| m.functions.contains_key(&name))
             })
         };
         for path in own.paths.iter().filter(|p| !local(p)) {
@@ -213,7 +222,9 @@ impl<'ast> Visit<'ast> for Calls {
             if let Some(last) = p.path.segments.last() {
                 self.names.push(last.ident.to_string());
             }
-            if may_be_captured(&p.path) {
+            let text = |a: &Expr| matches!(a, Expr::Lit(l) if matches!(l.lit, Lit::Str(_)));
+            let told = !c.args.is_empty() && c.args.iter().all(text);
+            if may_be_captured(&p.path) && !told {
                 let mut path = p.path.clone();
                 path.segments
                     .iter_mut()
@@ -247,6 +258,7 @@ fn may_be_captured(path: &Path) -> bool {
         "disable_capture",
     ];
     const NUMBERS: &[&str] = &["usize", "isize", "i64", "i32", "u8", "f32", "f64", "u32", "u64"];
+    const STANDARD: &[&str] = &["std", "core", "alloc"];
     let n = path.segments.len();
     let lower = |i: usize| {
         path.segments[i]
@@ -256,8 +268,10 @@ fn may_be_captured(path: &Path) -> bool {
     };
     let name = path.segments[n - 1].ident.to_string();
     let owner = n.checked_sub(2).map(|i| path.segments[i].ident.to_string());
+    let standard = n > 1 && STANDARD.contains(&path.segments[0].ident.to_string().as_str());
     lower(n - 1)
         && (n == 1 || lower(n - 2))
+        && !standard
         && !KNOWN.contains(&name.as_str())
         && !owner.is_some_and(|o| NUMBERS.contains(&o.as_str()))
 }

@@ -154,7 +154,7 @@ impl Splitter<'_> {
                 reads,
             );
             walk.of_record = scene.env.complete;
-            walk.place_function(ident.span(), quote!(#head #ident));
+            walk.place_function(ident, quote!(#head #ident));
             if self.locals.receiver && inputs.contains("self") {
                 walk.bind_self();
             }

@@ -469,6 +469,7 @@ impl Walk {
             "Err" => {
                 d.help("a captured function fails through its operations; return the error outside of it")
             }
+            _ if path.is_ident(&self.own) => d.help("a captured function does not call itself"),
             _ if constructor => d.help("use a tuple of tensors, and make the value outside of the function"),
             _ => d.help("write its operations out, or pass its result as a parameter"),
         })

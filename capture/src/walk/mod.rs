@@ -43,7 +43,7 @@ use crate::returns::Returns;
 use crate::scope::Scope;
 use crate::spec::Spec;
 use each::LoopFrame;
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -69,6 +69,8 @@ pub(crate) struct Walk {
     facts: Vec<(Expr, bool)>,
     /// What the function is captured with.
     env: Rc<Env>,
+    /// Its name.
+    own: String,
     /// Whether what is read is read where no call is in reach.
     pub of_record: bool,
     /// The struct whose method is being walked.
@@ -145,6 +147,7 @@ impl Walk {
             decided: Vec::new(),
             facts: Vec::new(),
             env,
+            own: String::new(),
             of_record: false,
             receiver,
             inside: 0,
@@ -167,7 +170,9 @@ impl Walk {
     }
 
     /// The function's own place.
-    pub fn place_function(&mut self, span: Span, tokens: TokenStream) {
+    pub fn place_function(&mut self, name: &Ident, tokens: TokenStream) {
+        let span = name.span();
+        self.own = name.to_string();
         self.builder.module.locations[0] = location(span, tokens.clone());
         self.builder.module.file = source_file(span);
         self.spans[0] = tokens;

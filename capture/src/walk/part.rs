@@ -298,6 +298,10 @@ impl Walk {
             return self.region_call(f, receiver, args, consts, whole, name);
         }
         let args: Vec<Kind> = args.iter().map(|a| self.raw(a)).collect();
+        if !f.clashes().is_empty() {
+            f.clashes().iter().for_each(|d| self.errors.push(d.clone()));
+            return Kind::Unknown;
+        }
         if self.inside == DEEPEST {
             let message = format!("functions call each other more than {DEEPEST} deep here");
             return self.fail(

@@ -5,7 +5,7 @@
 mod lookup;
 
 use crate::{expand, marker, reach};
-use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream, TokenTree};
 use std::path::Path;
 use tensorplay_capture::MarkerKind;
 
@@ -217,6 +217,120 @@ fn left_alone() {
         "disable",
         "fn plain(#[spec(f32[2])] x: &Tensor) -> Tensor {\n    for _ in 0..2 {}\n    x.relu()\n}",
     );
+}
+
+#[test]
+fn the_crate_of_a_model_is_that_of_its_attributes() {
+    let module = "mod net {
+        use tp::prelude::*;
+        pub struct Net { w: Tensor }
+        #[compile]
+        impl Net { pub fn all(&self, x: &Tensor) -> Tensor { x * &self.w } }
+        impl Net {
+            #[nested_compile_region(max_reuse_entries = 2,)]
+            pub fn part(&self, x: &Tensor) -> Tensor { x * &self.w }
+            #[tp::compile(fullgraph)]
+            pub fn forward(&self, x: &Tensor) -> Tensor { self.part(x) }
+        }
+        #[compile(crate = own)]
+        fn own(x: &Tensor) -> Tensor { x.relu() }
+        #[disable]
+        fn disabled(x: &Tensor) -> Tensor { x.relu() }
+        #[substitute_in_graph(disabled)]
+        fn enabled(x: &Tensor) -> Tensor { x.relu() }
+        #[tp::unused]
+        fn unused(x: &Tensor) -> Tensor { x.relu() }
+        #[other::disable]
+        fn other(x: &Tensor) -> Tensor { x.relu() }
+    }";
+    let tokens = |text: &str| -> TokenStream { text.parse().expect("tokens") };
+    let text = crate::model::model(tokens("crate = tp"), tokens(module))
+        .to_string()
+        .replace(' ', "");
+    assert!(!text.contains("::tensorplay"), "{text}");
+    assert!(!text.contains("compile_error"), "{text}");
+    assert!(text.contains("own::__private::Function"), "{text}");
+    for marked in [
+        "#[disable(crate=tp)]",
+        "#[substitute_in_graph(disabled,crate=tp)]",
+        "#[tp::unused(crate=tp)]",
+        "#[other::disable]fn",
+    ] {
+        assert!(text.contains(marked), "{marked}: {text}");
+    }
+}
+
+/// What a `macro_rules!` makes of `$e`.
+fn fragments(text: &str) -> TokenStream {
+    let tokens: TokenStream = text.parse().expect("tokens");
+    let mut out = TokenStream::new();
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(t) = trees.next() {
+        // `$[..]` stands for one
+        let dollar = matches!(&t, TokenTree::Punct(p) if p.as_char() == '$');
+        let t = match (dollar, trees.peek()) {
+            (true, Some(TokenTree::Group(g))) => {
+                let inner = fragments(&g.stream().to_string());
+                trees.next();
+                Group::new(Delimiter::None, inner).into()
+            }
+            _ => match t {
+                TokenTree::Group(g) => Group::new(g.delimiter(), fragments(&g.stream().to_string())).into(),
+                other => other,
+            },
+        };
+        out.extend([t]);
+    }
+    out
+}
+
+/// With `$[..]` for groups without delimiters.
+fn shown(tokens: TokenStream) -> String {
+    let one = |t: TokenTree| match t {
+        TokenTree::Group(g) => {
+            let inner = shown(g.stream());
+            match g.delimiter() {
+                Delimiter::None => format!("$[{inner}]"),
+                Delimiter::Parenthesis => format!("({inner})"),
+                Delimiter::Brace => format!("{{{inner}}}"),
+                Delimiter::Bracket => format!("[{inner}]"),
+            }
+        }
+        other => other.to_string(),
+    };
+    tokens.into_iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn operators_of_fragments_get_parentheses() {
+    const ALLOW: &str = "# [allow (unused_parens , clippy : : double_parens)] ";
+    let regrouped = |text: &str| shown(crate::regroup::regroup(fragments(text)));
+    for (text, right) in [
+        ("fn f() { x * $[a + b] }", "fn f () {x * (a + b)}"),
+        ("p!(\"{}\", 2.0 * $[-x])", "p ! (\"{}\" , 2.0 * (- x))"),
+        ("$[$[a as f64]]", "$[(a as f64)]"),
+        ("$[$[a + b] * c]", "((a + b) * c)"),
+        (
+            "f($[&x], $[0..3], $[|v| v], $[x = 1], $[return x], $[*x])",
+            "f ((& x) , (0 . . 3) , (| v | v) , (x = 1) , (return x) , (* x))",
+        ),
+        ("$[-1.0].abs() + $[-1]?", "(- 1.0) . abs () + (- 1) ?"),
+    ] {
+        assert_eq!(regrouped(text), format!("{ALLOW}{right}"), "{text}");
+    }
+    for text in [
+        "fn f(x: $[a::B]) { $[x] + $[x.y()] + $[f(a + b)] + $[x[0]] + $[-1] }",
+        "match x { $[-1]..=2 => $[{ a + b }], $[Some(x)] => $[if a { b } else { c }] }",
+        "$[fn f() {}] $[let x = 1] $[pub(crate)] $[[f32; 2]] $[(A, B)] $[m!(a + b)] $[]",
+        "#[$[a = 1 + 2]] #![$[a + b]] #[cfg($[a | b])] m!($[feature = \"x\"])",
+    ] {
+        let tokens = fragments(text);
+        assert_eq!(
+            shown(crate::regroup::regroup(tokens.clone())),
+            shown(tokens),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub fn mark_static(x: &Tensor, dim: impl Dim) {
 
 /// The compiled function that `call` reaches first. Bodies do not run.
 #[doc(hidden)]
-pub fn probe(call: impl FnOnce()) -> &'static Function {
+pub fn probe<R>(call: impl FnOnce() -> R) -> &'static Function {
     FOUND.set(None);
     // a function whose result cannot be made up leaves by a silent unwind
     let left = with(Mode::Probe, || catch_unwind(AssertUnwindSafe(call)));

@@ -1,9 +1,9 @@
 //! `explain!` and `graph!` through modules, renames and types; functions inside functions; methods.
-#![deny(warnings)]
+#![deny(warnings, let_underscore_drop)]
 #![allow(missing_docs)]
 #![forbid(unsafe_code)]
 
-use tensorplay::{compile, explain, graph, prelude::*};
+use tensorplay::{compile, explain, graph, nested_compile_region, prelude::*};
 
 mod nets {
     pub mod deep {
@@ -59,6 +59,27 @@ impl Layer {
     }
 
     const SHIFT: f64 = 1.0;
+}
+
+#[nested_compile_region]
+fn part(x: &Tensor) -> Tensor {
+    x.relu()
+}
+
+#[compile(fullgraph)]
+fn whole(x: &Tensor) -> Tensor {
+    part(x) + part(x)
+}
+
+/// Nothing is returned, and a result that is no tensor.
+#[compile]
+fn doubled(x: &mut Tensor) {
+    *x = &*x * 2.0;
+}
+
+#[compile]
+fn none() -> Tensor {
+    Tensor::ones(2, DType::F32)
 }
 
 fn outer(x: &Tensor) -> (Tensor, u64) {
@@ -122,6 +143,15 @@ fn main() {
     assert_eq!(explain!(Layer::apply).calls.dispatched, 1);
     assert_eq!(explain!(Alias::unit).calls.dispatched, 1);
     assert_eq!(explain!(crate::Layer::apply).calls.dispatched, 1);
+
+    assert_eq!(whole(&x).to_vec::<f32>(), [2.0, 8.0]);
+    let mut twice = x.clone();
+    doubled(&mut twice);
+    assert_eq!(twice.to_vec::<f32>(), [2.0, 8.0]);
+    assert_eq!(none().shape(), [2]);
+    for e in [explain!(whole), explain!(doubled), explain!(none)] {
+        assert_eq!(e.calls.dispatched, 1, "{e}");
+    }
 
     let (y, calls) = outer(&x);
     assert_eq!(y.to_vec::<f32>(), [1.0, 2.0]);
