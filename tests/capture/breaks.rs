@@ -343,7 +343,7 @@ fn what_a_segment_adds_to_a_list_stays_in_it() {
     fn counted(x: &Tensor) -> Tensor {
         let mut n = 1usize;
         let y = x * 2.0;
-        n = n + 1;
+        n += 1;
         n *= 3;
         println!("{n}");
         y * n as f64
