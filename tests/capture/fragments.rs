@@ -60,8 +60,7 @@ macro_rules! plus_own {
 }
 plus_own!(own_names, x, {
     let x = x * 2.0;
-    let x = x + 1.0;
-    x
+    x + 1.0
 });
 
 #[test]
