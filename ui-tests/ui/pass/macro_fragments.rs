@@ -49,7 +49,7 @@ macro_rules! all_sorts {
             $s;
             let mut h = x * $neg;
             for _ in $r {
-                h = h + ($a);
+                h = &h + ($a);
             }
             if $up {
                 h = h.relu();
