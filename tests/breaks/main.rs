@@ -239,7 +239,7 @@ fn moves(x: Tensor, w: &Tensor) -> Tensor {
     };
     let mut k = h.exp();
     note(1);
-    k = k + h;
+    k += h;
     let w = k.tanh();
     note(w.rank());
     w

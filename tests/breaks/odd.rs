@@ -67,7 +67,7 @@ fn pieces(x: &Tensor) -> Tensor {
     tell(sum.dim(0));
     let mut z = sum.relu();
     for p in &parts {
-        z = z + p.abs();
+        z += p.abs();
         tell(1);
     }
     z
@@ -153,7 +153,7 @@ fn same_names(x: &Tensor) -> Tensor {
     let sum = sum.sum_keepdim(-1) * x as f64;
     let max = {
         let mut sum = max.relu();
-        sum = sum + 1.0;
+        sum += 1.0;
         tell(&sum);
         sum * 2.0
     };

@@ -32,7 +32,7 @@ fn an_if_without_else_changes_a_local() {
     fn f(x: &Tensor, double: bool, shift: bool) -> Tensor {
         let mut y = x + 1.0;
         if double {
-            y = y * 2.0;
+            y *= 2.0;
         }
         if shift {
             y = &y - x;

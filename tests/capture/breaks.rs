@@ -144,7 +144,7 @@ fn moves_borrows_and_mut_across_a_break() {
     fn f(x: Tensor, pair: (Tensor, Tensor)) -> (Tensor, Tensor) {
         let (a, mut b) = pair;
         let kept = &a;
-        b = b + kept;
+        b += kept;
         let scale = host(&b);
         let moved = a;
         b = x * scale + &b;

@@ -201,7 +201,7 @@ fn beside_other_parameters() -> Result<()> {
     ) -> Tensor {
         let mut sum = a.clone();
         for (r, c) in read.iter().zip(cache.iter_mut()) {
-            sum = sum + r;
+            sum += r;
             *c = &*c * &sum + n as f64;
         }
         b.1 = &*a * 7.0;

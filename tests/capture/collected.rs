@@ -71,7 +71,7 @@ fn tensors_are_collected() {
         let mut states = Vec::with_capacity(xs.dim(0) + 1);
         states.push(h.clone());
         for t in 0..xs.dim(0) {
-            h = h + xs.narrow(0, t, 1);
+            h += xs.narrow(0, t, 1);
             states.push(h.clone());
         }
         (Tensor::cat(&states, 0), h)

@@ -9,7 +9,7 @@ fn slices_of_any_length() {
     fn sum(parts: &[Tensor], start: &Tensor) -> Tensor {
         let mut y = start.clone();
         for part in parts {
-            y = y + part;
+            y += part;
         }
         y
     }
@@ -108,7 +108,7 @@ fn regions_beside_a_list() {
     fn chosen(x: &Tensor, xs: &[Tensor], k: f64) -> Tensor {
         let mut sum = x.clone();
         for t in xs {
-            sum = sum + t * k;
+            sum += t * k;
         }
         let y = tensorplay::cond(&sum.sum_all().gt(0.0), || &sum + k, || &sum * 2.0);
         let (z, _) = tensorplay::while_loop(

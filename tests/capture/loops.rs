@@ -34,7 +34,7 @@ fn the_index_is_a_number_and_a_condition() {
             y = if i % 2 == 0 { y + row * i as f64 } else { y - row };
         }
         for k in 5..7 {
-            y = y * k;
+            y *= k;
         }
         y
     }
@@ -50,10 +50,10 @@ fn empty_ranges() {
     fn f(x: &Tensor) -> Tensor {
         let mut y = x + 1.0;
         for _ in 3..3 {
-            y = y * 0.0;
+            y *= 0.0;
         }
         for t in 1..x.dim(0) {
-            y = y + x.select(0, t);
+            y += x.select(0, t);
         }
         y
     }
@@ -119,7 +119,7 @@ fn several_values_are_carried() {
         for t in 0..xs.dim(0) {
             let x = xs.select(0, t);
             (low, high) = (low.minimum(&x), high.maximum(&x));
-            sum = sum + x * (t + 1) as f64;
+            sum += x * (t + 1) as f64;
         }
         (low, high, sum)
     }
@@ -153,7 +153,7 @@ fn nested_loops() {
             for j in 0..x.dim(1) {
                 row = row * 10.0 + x.select(0, i).select(0, j);
             }
-            total = total + row;
+            total += row;
         }
         total
     }
@@ -162,7 +162,7 @@ fn nested_loops() {
         let mut y = x.clone();
         for i in 0..2 {
             for t in 0..x.dim(0) {
-                y = y + x.select(0, t) * (i + 1) as f64;
+                y += x.select(0, t) * (i + 1) as f64;
             }
         }
         y
@@ -183,7 +183,7 @@ fn a_branch_inside_a_loop_and_a_loop_inside_a_branch() {
         }
         if x.dim(0) > 2 {
             for t in 0..x.dim(0) {
-                y = y * (t + 1) as f64;
+                y *= (t + 1) as f64;
             }
         }
         y
@@ -228,9 +228,9 @@ fn while_with_a_branch_and_a_loop_inside() {
                 y.narrow(0, 1, y.dim(0) - 1)
             };
             for t in 0..w.dim(0) {
-                y = y + w.select(0, t);
+                y += w.select(0, t);
             }
-            steps = steps + 1.0;
+            steps += 1.0;
         }
         (y, steps)
     }
@@ -262,7 +262,7 @@ fn while_that_the_build_decides() {
         let mut n = 1;
         while n < 20 {
             n *= 3;
-            y = y + n as f64;
+            y += n as f64;
         }
         y
     }
@@ -280,7 +280,7 @@ fn while_that_never_ends() {
     fn f(x: &Tensor) -> Result<Tensor> {
         let mut y = x.clone();
         while x.dim(0) > 1 {
-            y = y + 1.0;
+            y += 1.0;
         }
         Ok(y)
     }
@@ -298,7 +298,7 @@ fn random_numbers_in_every_turn() {
     fn walk(xs: &Tensor) -> Tensor {
         let mut at = xs.select(0, 0);
         for _ in 0..xs.dim(0) {
-            at = at + Tensor::rand(2, DType::F32);
+            at += Tensor::rand(2, DType::F32);
         }
         at + Tensor::rand(2, DType::F32)
     }

@@ -51,7 +51,7 @@ mod net {
         pub fn forward(&self, x: &Tensor) -> Tensor {
             let mut h = x.matmul(&self.w);
             if let Some(b) = &self.b {
-                h = h + b;
+                h += b;
             }
             if self.centred {
                 h = centre(&h);
@@ -290,7 +290,7 @@ mod enums {
             for layer in &self.layers {
                 h = layer.act.apply(&layer.linear.forward(&h));
                 if layer.act.is_smooth() {
-                    h = h + 1.0;
+                    h += 1.0;
                 }
                 h = chosen(&h, layer.act);
             }
@@ -375,7 +375,7 @@ mod indexed {
         fn array(&self, x: &Tensor) -> Tensor {
             let mut h = x.clone();
             for l in &self.l {
-                h = h * &l.w;
+                h *= &l.w;
             }
             h
         }
@@ -393,7 +393,7 @@ mod indexed {
         fn steps(&self, x: &Tensor) -> Tensor {
             let mut h = x.clone();
             for i in 0..self.n {
-                h = h + i as f64;
+                h += i as f64;
             }
             h
         }

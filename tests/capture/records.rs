@@ -65,7 +65,7 @@ mod net {
                 ..
             } = split(x, gated);
             let mut out = split(&(hidden + a), gated);
-            out.hidden = out.hidden + 1.0;
+            out.hidden += 1.0;
             out
         }
 

@@ -9,7 +9,7 @@ fn case_08_a_hundred_turns_stay_native() {
     fn f(x: &Tensor, y: &Tensor) -> Tensor {
         let mut x = x.clone();
         for _ in 0..100 {
-            x = x - y;
+            x -= y;
         }
         x
     }

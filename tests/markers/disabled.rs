@@ -77,7 +77,7 @@ fn disable_beside_compile_is_compile_disable() {
     fn outside(#[spec(f32[2])] x: &Tensor) -> Tensor {
         let mut y = doubled(x);
         for _ in 0..3 {
-            y = y + 1.0;
+            y += 1.0;
         }
         y
     }
@@ -86,7 +86,7 @@ fn disable_beside_compile_is_compile_disable() {
     fn inside(x: &Tensor) -> Tensor {
         let mut y = doubled(x);
         while y.item::<f32>() > 9.0 {
-            y = y - 1.0;
+            y -= 1.0;
         }
         y
     }

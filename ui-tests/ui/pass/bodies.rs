@@ -10,8 +10,8 @@ fn shadowing(x: &Tensor) -> Tensor {
     let _ = x.exp();
     let x = { x.relu() + 1.0 };
     let mut y = x.clone();
-    y = y - 0.5;
-    y = y + 1.0;
+    y -= 0.5;
+    y += 1.0;
     y
 }
 
