@@ -3,7 +3,7 @@
 
 use crate::check::{Shown, iota, v};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tensorplay::{compile, compiler::disable_capture, prelude::*};
+use tensorplay::{compile, compiler::disable_capture, explain, prelude::*};
 
 /// What is added to or multiplied with a `[3]`; the last three do not fit.
 const SHAPES: &[&[usize]] = &[
@@ -199,4 +199,29 @@ fn tensors_that_the_function_makes() {
     all_shapes!(zeros(&w));
     all_shapes!(arange(&w));
     all_shapes!(full(&w));
+}
+
+#[test]
+fn the_shape_that_was_assumed_runs_on_two_emitted_kernels() {
+    #[compile(fullgraph, spec(w = f32[3]))]
+    fn f(x: &Tensor, w: &Tensor) -> Tensor {
+        x + w * 2.0 - (w * 3.0).sum_all()
+    }
+    let w = v(&[1.0, -4.0, 2.0]);
+    against_body!(f(&small(&[3]), &w));
+    let e = explain!(f);
+    let steps = e.calls.steps;
+    assert_eq!(
+        (e.calls.dispatched, steps.emitted, steps.splits),
+        (1, 2, 0),
+        "{e}"
+    );
+    against_body!(f(&small(&[2, 3]), &w));
+    let e = explain!(f);
+    let steps = e.calls.steps;
+    assert_eq!(
+        (e.calls.dispatched, steps.emitted, steps.splits),
+        (2, 3, 1),
+        "{e}"
+    );
 }
