@@ -20,6 +20,7 @@ mod models;
 mod open_lists;
 mod parameters;
 mod records;
+mod refused;
 mod regions;
 mod returns;
 mod seed;

@@ -106,6 +106,8 @@ pub struct Struct {
     pub types: Vec<Type>,
     /// Whether others see it.
     pub shared: bool,
+    /// Whether copies or drops of it do more than the language does: no value of it is followed.
+    pub custom: bool,
 }
 
 /// An inline module.
@@ -127,6 +129,21 @@ impl Model {
     /// Reads the items of a module.
     pub fn of(items: &[Item]) -> Model {
         let mut model = Model::default();
+        // the traits that are implemented by hand
+        let by_hand: Vec<(String, String)> = items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Impl(i) => {
+                    let (of, _) = i.trait_.as_ref()?;
+                    Some((self_name(&i.self_ty)?, of.segments.last()?.ident.to_string()))
+                }
+                _ => None,
+            })
+            .collect();
+        let written = |name: &str, traits: &[&str]| {
+            let is = |(of, t): &(String, String)| of == name && traits.contains(&t.as_str());
+            by_hand.iter().any(is)
+        };
         let mut types: BTreeMap<String, Ty> = BTreeMap::new();
         for item in items {
             match item {
@@ -134,7 +151,9 @@ impl Model {
                     let name = s.ident.to_string();
                     types.insert(name.clone(), Ty::Struct(name));
                 }
-                Item::Enum(e) if is_plain(e) => {
+                Item::Enum(e)
+                    if is_plain(e) && !written(&e.ident.to_string(), &["Clone", "Drop", "PartialEq"]) =>
+                {
                     let name = e.ident.to_string();
                     let variants = e.variants.iter().map(|v| v.ident.to_string());
                     model.enums.insert(name.clone(), variants.collect());
@@ -149,6 +168,7 @@ impl Model {
         let local = |name: &str| types.get(name).cloned();
         for item in items {
             match item {
+                Item::Fn(f) if is_conditional(&f.attrs) => {}
                 Item::Struct(s) if s.generics.params.is_empty() => {
                     let fields = s.fields.members().zip(&s.fields).map(|(m, f)| {
                         let name = match m {
@@ -161,6 +181,7 @@ impl Model {
                         fields: fields.collect(),
                         types: s.fields.iter().map(|f| f.ty.clone()).collect(),
                         shared: is_shared(&s.vis),
+                        custom: written(&s.ident.to_string(), &["Clone", "Drop"]),
                     };
                     model.structs.insert(s.ident.to_string(), own);
                 }
@@ -169,7 +190,9 @@ impl Model {
                         continue;
                     };
                     for item in &i.items {
-                        if let ImplItem::Fn(f) = item {
+                        if let ImplItem::Fn(f) = item
+                            && !is_conditional(&f.attrs)
+                        {
                             let function = Rc::new(ModelFn {
                                 sig: f.sig.clone(),
                                 block: f.block.clone(),
@@ -282,6 +305,11 @@ impl Model {
             Ty::Opaque => Schema::Opaque,
         }
     }
+}
+
+/// Whether only rustc knows that something is there.
+fn is_conditional(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|a| is_named(a, "cfg"))
 }
 
 /// Whether an enum is no more than the number of a variant.

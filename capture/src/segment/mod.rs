@@ -82,7 +82,7 @@ enum End {
 struct Splitter<'a> {
     scene: &'a Scene<'a>,
     locals: Locals,
-    /// The consts of the enclosing blocks.
+    /// The items of the enclosing blocks.
     consts: Vec<Stmt>,
     segments: Vec<Segment>,
     breaks: Vec<Break>,
@@ -158,7 +158,7 @@ impl Splitter<'_> {
     fn block(&mut self, stmts: Vec<Stmt>, after: &Names, end: End) -> Vec<Stmt> {
         self.locals.enter();
         let outer = self.consts.len();
-        let consts = stmts.iter().filter(|s| matches!(s, Stmt::Item(Item::Const(_))));
+        let consts = stmts.iter().filter(|s| matches!(s, Stmt::Item(_)));
         self.consts.extend(consts.cloned());
         let (mut rest, mut out) = (stmts, Vec::new());
         while !rest.is_empty() {

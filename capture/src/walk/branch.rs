@@ -169,6 +169,17 @@ impl Walk {
             self.poison(&Syntax::Match(m.clone()));
             return Kind::Unknown;
         }
+        if let Some(a) = m
+            .arms
+            .iter()
+            .flat_map(|arm| &arm.attrs)
+            .find(|a| a.path().is_ident("cfg"))
+        {
+            let message = "`#[cfg]` on an arm cannot be captured yet";
+            self.fail(Diagnostic::new(code::CFG, a, message).help("put it on the whole function"));
+            self.poison(&Syntax::Match(m.clone()));
+            return Kind::Unknown;
+        }
         let scrutinee = self.raw(&m.expr);
         if matches!(scrutinee, Kind::Unknown) {
             self.poison(&Syntax::Match(m.clone()));
@@ -294,6 +305,21 @@ impl Walk {
                 // rustc reports it
                 _ => None,
             },
+            (
+                Pat::Ident(i),
+                kind @ (Kind::Enum(..) | Kind::Maybe(..) | Kind::Some(_) | Kind::None | Kind::Host(_)),
+            ) if i.subpat.is_none() && question::names_variant(pat) => {
+                let message = format!(
+                    "`{}` is the name of a variant or const, which cannot be captured yet for {}",
+                    i.ident,
+                    kind.describe()
+                );
+                self.fail(
+                    Diagnostic::new(code::PATTERN, pat, message)
+                        .help("write the path of the variant, as in `Act::Relu`"),
+                );
+                None
+            }
             (pat, Kind::Place(p)) if question::names_variant(pat) => {
                 let fits = self.ask_pattern(pat, &p.tokens, Read::Host)?;
                 Some(ask(self, fits))

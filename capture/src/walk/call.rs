@@ -323,6 +323,9 @@ impl Walk {
                 );
             }
         };
+        if self.hides(path) && path.segments.first().is_some_and(|s| s.ident != "Tensor") {
+            return self.refuse_call(c, path);
+        }
         let args: Vec<&Expr> = c.args.iter().collect();
         let n = path.segments.len();
         let name = &path.segments[n - 1].ident;

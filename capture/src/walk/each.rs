@@ -17,7 +17,8 @@ use crate::paths;
 use crate::reads::Part;
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Block, Expr as Syntax, ExprForLoop, ExprWhile, Pat};
+use syn::visit::{self, Visit};
+use syn::{Block, Expr as Syntax, ExprBlock, ExprForLoop, ExprWhile, Pat};
 use tensorplay_graph::{
     Arg, Expr, FieldPath, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType, Value,
 };
@@ -30,6 +31,8 @@ pub(super) struct Loop<'a> {
     pub head: TokenStream,
     /// All of it.
     pub whole: Syntax,
+    /// What each step runs.
+    changing: Syntax,
     pub body: &'a Block,
 }
 
@@ -40,6 +43,11 @@ impl<'a> Loop<'a> {
             word: quote!(#a),
             head: quote!(#a #b #c #d),
             whole: Syntax::ForLoop(f.clone()),
+            changing: Syntax::Block(ExprBlock {
+                attrs: Vec::new(),
+                label: None,
+                block: f.body.clone(),
+            }),
             body: &f.body,
         }
     }
@@ -50,6 +58,7 @@ impl<'a> Loop<'a> {
             word: quote!(#a),
             head: quote!(#a #b),
             whole: Syntax::While(w.clone()),
+            changing: Syntax::While(w.clone()),
             body: &w.body,
         }
     }
@@ -128,6 +137,8 @@ pub(super) struct Changed {
     pub carried: Vec<(Slot, Value)>,
     /// Lists that it adds to.
     pub lists: Vec<String>,
+    /// Locals of which nobody knows what they are, and that stay so.
+    pub unknown: Vec<String>,
     /// What it assigns of the elements that it goes over.
     pub parts: Vec<Part>,
 }
@@ -172,13 +183,20 @@ impl Walk {
                 Diagnostic::new(code::STATEMENT, at, message).help("write it outside of the closure"),
             );
         }
-        let names = self.assigned(&f.whole);
+        let mut names = self.assigned(&f.changing);
+        // what the loop binds itself is another local
+        if let Some(pat) = pat {
+            let own = names_of(pat);
+            names.retain(|n| !own.contains(n));
+        }
         let mut carried: Vec<(Slot, Value)> = Vec::new();
         let mut lists: Vec<String> = Vec::new();
+        let mut unknown: Vec<String> = Vec::new();
         for name in names {
             let slots = self.slots(&name);
             match self.scope.get(&name) {
-                Some(Kind::Unknown) | None => {}
+                None => {}
+                Some(Kind::Unknown) => unknown.push(name),
                 Some(_) if !slots.is_empty() => {
                     for slot in slots {
                         if !carried.iter().any(|(s, _)| *s == slot)
@@ -202,6 +220,7 @@ impl Walk {
         let mut changed = Changed {
             carried,
             lists,
+            unknown,
             parts: Vec::new(),
         };
         let slots = changed.carried.iter();
@@ -306,6 +325,7 @@ impl Walk {
         Changed {
             carried,
             lists,
+            unknown,
             parts,
         }: &Changed,
         types: &[TensorType],
@@ -388,6 +408,9 @@ impl Walk {
         }
         for ((slot, _), kind) in carried.iter().zip(before) {
             self.fill(slot, kind);
+        }
+        for name in unknown {
+            self.scope.assign(name, Kind::Unknown);
         }
         let assigned: Vec<(Part, Kind)> = self.assigned_parts(k).collect();
         for part in parts {
@@ -555,4 +578,18 @@ impl Walk {
         self.builder.module.regions.truncate(regions);
         self.looped.truncate(looped);
     }
+}
+
+/// The names that a pattern binds.
+fn names_of(pat: &Pat) -> Vec<String> {
+    struct Find(Vec<String>);
+    impl<'a> Visit<'a> for Find {
+        fn visit_pat_ident(&mut self, i: &'a syn::PatIdent) {
+            self.0.push(i.ident.to_string());
+            visit::visit_pat_ident(self, i);
+        }
+    }
+    let mut find = Find(Vec::new());
+    find.visit_pat(pat);
+    find.0
 }

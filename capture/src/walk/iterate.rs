@@ -177,7 +177,7 @@ impl Walk {
         match e {
             Syntax::Paren(p) => self.items(&p.expr),
             Syntax::Group(p) => self.items(&p.expr),
-            Syntax::Reference(r) if r.mutability.is_some() => self.items(&r.expr),
+            Syntax::Reference(r) if r.mutability.is_some() => self.lent_items(&r.expr, e),
             Syntax::Reference(r) => self.loaded(&r.expr),
             Syntax::Range(r) => {
                 let (Some(lo), Some(hi)) = (&r.start, &r.end) else {
@@ -203,7 +203,8 @@ impl Walk {
                 Some(Items::Known((first..end).map(|i| Kind::Host(item(i))).collect()))
             }
             Syntax::MethodCall(m) if m.args.is_empty() => match m.method.to_string().as_str() {
-                "iter_mut" | "into_iter" => self.items(&m.receiver),
+                "iter_mut" => self.lent_items(&m.receiver, e),
+                "into_iter" => self.items(&m.receiver),
                 "iter" | "copied" | "cloned" => self.loaded(&m.receiver),
                 "rev" => {
                     let items = self.known_items(&m.receiver)?;
@@ -249,6 +250,21 @@ impl Walk {
                 }
             }
             other => self.listed(other),
+        }
+    }
+
+    /// Items that the loop may assign: those of a local would be copies.
+    fn lent_items(&mut self, list: &Syntax, whole: &Syntax) -> Option<Items> {
+        match self.items(list)? {
+            Items::Known(kinds) if !kinds.iter().all(Walk::is_lent) => {
+                let message = "a loop that may change the elements of a local list cannot be captured yet";
+                self.fail(
+                    Diagnostic::new(code::STATEMENT, tokens(whole), message)
+                        .help("loop over `iter()`, and make a new list, or assign them by number"),
+                );
+                None
+            }
+            items => Some(items),
         }
     }
 

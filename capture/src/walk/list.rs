@@ -326,7 +326,10 @@ impl Walk {
     pub(super) fn list_method(&mut self, kinds: Vec<Kind>, m: &ExprMethodCall) -> Kind {
         match (m.method.to_string().as_str(), m.args.len()) {
             ("len", 0) => Kind::Host(length(&kinds)),
-            ("is_empty", 0) => Kind::Host(tensorplay_graph::Expr::Literal(Host::Bool(kinds.is_empty()))),
+            ("is_empty", 0) => Kind::Host(match kinds.iter().any(|k| matches!(k, Kind::Many(_))) {
+                true => Scalar::Binary(HostBinary::Eq, Box::new(length(&kinds)), Box::new(Scalar::int(0))),
+                false => Scalar::Literal(Host::Bool(kinds.is_empty())),
+            }),
             ("to_vec" | "clone" | "as_slice", 0) => Kind::List(kinds),
             _ => self.refuse_list_method(m, "a tuple, array or `Vec`"),
         }

@@ -53,6 +53,7 @@ impl Walk {
             carried,
             lists,
             parts,
+            ..
         }: Changed,
         mut types: Vec<TensorType>,
         steps: Vec<Step>,

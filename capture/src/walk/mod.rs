@@ -75,6 +75,8 @@ pub(crate) struct Walk {
     pub of_record: bool,
     /// The struct whose method is being walked.
     receiver: Option<String>,
+    /// The names of items in the blocks around, which hide those of the module.
+    hidden: Vec<String>,
     /// How many functions of the module are being walked inside each other, and how many closures.
     inside: usize,
     in_closure: usize,
@@ -150,6 +152,7 @@ impl Walk {
             own: String::new(),
             of_record: false,
             receiver,
+            hidden: Vec::new(),
             inside: 0,
             in_closure: 0,
             loops: Vec::new(),

@@ -73,6 +73,15 @@ impl Walk {
             kind: self.expr(&e.right),
             tokens: tokens(&*e.right),
         };
+        let variant = |o: &Operand| matches!(o.kind, Kind::Enum(..));
+        if variant(&left) != variant(&right)
+            && !matches!((&left.kind, &right.kind), (Kind::Unknown, _) | (_, Kind::Unknown))
+        {
+            let at = if variant(&left) { right.tokens } else { left.tokens };
+            let message = "an enum beside this cannot be captured yet";
+            return self
+                .fail(Diagnostic::new(code::HOST, at, message).help("write the variant, as in `Act::Relu`"));
+        }
         // rustc checks that both are of one enum
         let number = |o: Operand| match o.kind {
             Kind::Enum(_, number) => Operand {

@@ -13,7 +13,7 @@ use crate::reads::{Part, Read};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use std::rc::Rc;
-use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Path, Type};
+use syn::{Expr as Syntax, ExprCall, ExprMethodCall, FnArg, GenericArgument, Path, ReceiverKind, Type};
 use tensorplay_graph::op::options::Form;
 use tensorplay_graph::{Arg, Expr, HostBinary, HostType, Step};
 
@@ -155,8 +155,8 @@ impl Walk {
                 let owner = s.clone();
                 match found {
                     Some(f) => {
-                        let this = Some((owner, Kind::Part(p)));
-                        self.model_call(&f, this, &args, &turbofish(m), tokens(m), &m.method)
+                        let this = Some(Kind::Part(p));
+                        self.model_call(&f, Some(owner), this, &args, &turbofish(m), tokens(m), &m.method)
                     }
                     None => {
                         args.iter().for_each(|a| {
@@ -203,22 +203,41 @@ impl Walk {
     /// A method of a value of the module's type `name`.
     pub(super) fn own_method(&mut self, name: String, this: Kind, m: &ExprMethodCall) -> Kind {
         let method = m.method.to_string();
-        if m.args.is_empty() && method == "clone" {
-            return this;
-        }
         let args: Vec<&Syntax> = m.args.iter().collect();
         let found = self.env.model.as_ref().and_then(|model| {
             let f = model.methods.get(&(name.clone(), method))?;
             f.is_method().then(|| f.clone())
         });
         match found {
-            Some(f) => self.model_call(&f, Some((name, this)), &args, &turbofish(m), tokens(m), &m.method),
+            Some(f) => self.model_call(
+                &f,
+                Some(name),
+                Some(this),
+                &args,
+                &turbofish(m),
+                tokens(m),
+                &m.method,
+            ),
+            None if m.args.is_empty() && m.method == "clone" => this,
             None => self.refuse_method(m, this.describe()),
         }
     }
 
+    /// Whether an item of the body has the first name of a path, and hides what the module has under it.
+    pub(super) fn hides(&self, path: &Path) -> bool {
+        let first = path
+            .segments
+            .first()
+            .map(|s| s.ident.to_string())
+            .unwrap_or_default();
+        self.hidden.iter().any(|name| *name == first || name == "*")
+    }
+
     /// `Act::Relu`, of an enum of the module.
     pub(super) fn enum_variant(&self, path: &Path) -> Option<Kind> {
+        if self.hides(path) {
+            return None;
+        }
         let model = self.env.model.as_ref()?;
         let mut segments = path.segments.iter().rev();
         let (variant, name) = (
@@ -236,6 +255,9 @@ impl Walk {
     /// A function of the module that is called by its name, if the path is one.
     pub(super) fn model_function(&mut self, c: &ExprCall, args: &[&Syntax]) -> Option<Kind> {
         let Syntax::Path(p) = &*c.func else { return None };
+        if self.hides(&p.path) {
+            return None;
+        }
         let model = self.env.model.as_ref()?;
         let segments = &p.path.segments;
         let name = segments.last()?.ident.clone();
@@ -244,7 +266,7 @@ impl Walk {
             let written = name.to_string();
             let called = model.substitutes.get(&written).unwrap_or(&written);
             let f = model.functions.get(called)?.clone();
-            return Some(self.model_call(&f, None, args, &consts, c.to_token_stream(), &name));
+            return Some(self.model_call(&f, None, None, args, &consts, c.to_token_stream(), &name));
         }
         let owner = segments[segments.len() - 2].ident.to_string();
         let owner = match owner.as_str() {
@@ -253,38 +275,61 @@ impl Walk {
         };
         let f = model.methods.get(&(owner.clone(), name.to_string()))?.clone();
         if !f.is_method() {
-            return Some(self.model_call(&f, None, args, &consts, c.to_token_stream(), &name));
+            return Some(self.model_call(&f, Some(owner), None, args, &consts, c.to_token_stream(), &name));
         }
         let (first, rest) = args.split_first()?;
         match self.expr(first) {
-            this @ (Kind::Part(_) | Kind::Enum(..) | Kind::Record(_)) => {
-                let this = Some((owner, this));
-                Some(self.model_call(&f, this, rest, &consts, c.to_token_stream(), &name))
-            }
+            this @ (Kind::Part(_) | Kind::Enum(..) | Kind::Record(_)) => Some(self.model_call(
+                &f,
+                Some(owner),
+                Some(this),
+                rest,
+                &consts,
+                c.to_token_stream(),
+                &name,
+            )),
             _ => Some(Kind::Unknown),
         }
     }
 
     /// A call of a function of the module: a region is kept as one, others are walked here.
+    #[allow(clippy::too_many_arguments)]
     fn model_call(
         &mut self,
         f: &Rc<ModelFn>,
-        receiver: Option<(String, Kind)>,
+        owner: Option<String>,
+        this: Option<Kind>,
         args: &[&Syntax],
         consts: &[GenericArgument],
         whole: TokenStream,
         name: &Ident,
     ) -> Kind {
+        if let Some(FnArg::Receiver(r)) = f.sig.inputs.first()
+            && matches!(
+                r.kind,
+                ReceiverKind::Reference(_, _, Some(_)) | ReceiverKind::Typed(..)
+            )
+        {
+            args.iter().for_each(|a| {
+                self.expr(a);
+            });
+            let message = format!(
+                "the call of `{name}`, which may change what it is called on, cannot be captured yet"
+            );
+            return self.fail(
+                Diagnostic::new(code::CALL, name, message).help("take `&self`, and return the new value"),
+            );
+        }
         if let Some(mark) = marker::of(&f.attrs)
             && mark.kind != MarkerKind::SubstituteInGraph
         {
             return self.marked_call(&mark, name, args);
         }
         if f.attribute("nested_compile_region").is_some() && self.in_closure == 0 {
-            let receiver = match receiver {
-                Some((owner, Kind::Part(p))) => Some((owner, p)),
+            let receiver = match this {
+                Some(Kind::Part(p)) => owner.map(|owner| (owner, p)),
                 None => None,
-                Some((_, other)) => {
+                Some(other) => {
                     let message = format!(
                         "a region that is a method of {} cannot be captured yet",
                         other.describe()
@@ -318,13 +363,13 @@ impl Walk {
         bound
             .into_iter()
             .for_each(|(name, kind)| self.scope.bind(name, kind));
-        let owner = self.receiver.clone();
-        self.receiver = receiver.as_ref().map(|(s, _)| s.clone()).or(owner.clone());
+        let hidden = std::mem::take(&mut self.hidden);
+        let caller = std::mem::replace(&mut self.receiver, owner);
         let mut args = args.into_iter();
         for input in &f.sig.inputs {
             match input {
                 FnArg::Receiver(_) => {
-                    if let Some((_, this)) = &receiver {
+                    if let Some(this) = &this {
                         self.scope.bind("self", this.clone());
                     }
                 }
@@ -348,7 +393,8 @@ impl Walk {
             None => tail,
         };
         (self.jump, self.returned) = (jump, returned);
-        self.receiver = owner;
+        self.receiver = caller;
+        self.hidden = hidden;
         self.scope = outer;
         kind
     }

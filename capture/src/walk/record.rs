@@ -3,6 +3,7 @@
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::{Kind, Record};
+use crate::parameter::host_type;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, ExprStruct, Member, PatStruct, Path};
@@ -17,13 +18,17 @@ fn name_of(member: &Member) -> String {
 impl Walk {
     /// The struct of the module that a path names.
     pub(super) fn own_struct(&self, path: &Path) -> Option<String> {
+        if self.hides(path) {
+            return None;
+        }
         let model = self.env.model.as_ref()?;
         let name = path.get_ident()?.to_string();
         let name = match (name.as_str(), &self.receiver) {
             ("Self", Some(receiver)) => receiver.clone(),
             _ => name,
         };
-        model.structs.contains_key(&name).then_some(name)
+        model.structs.get(&name).filter(|s| !s.custom)?;
+        Some(name)
     }
 
     /// `Output { hidden, logits: h }`, of a struct of the module.
@@ -59,22 +64,33 @@ impl Walk {
         self.record(name, given)
     }
 
-    fn record(&self, name: String, given: Vec<(String, Kind)>) -> Kind {
+    fn record(&mut self, name: String, given: Vec<(String, Kind)>) -> Kind {
         if given.iter().any(|(_, kind)| matches!(kind, Kind::Unknown)) {
             return Kind::Unknown;
         }
-        let Some(known) = self.env.model.as_ref().and_then(|m| m.structs.get(&name)) else {
+        let known = self
+            .env
+            .model
+            .as_ref()
+            .and_then(|m| m.structs.get(&name).cloned());
+        let Some(known) = known else {
             return Kind::Unknown;
         };
-        let field = |(field, _): &(String, crate::model::Ty)| {
-            let value = given.iter().find(|(n, _)| n == field)?;
-            Some(value.clone())
-        };
-        // rustc reports a field that is missing
-        match known.fields.iter().map(field).collect() {
-            Some(fields) => Kind::Record(Record { name, fields }),
-            None => Kind::Unknown,
+        let mut fields = Vec::with_capacity(known.fields.len());
+        for ((field, _), ty) in known.fields.iter().zip(&known.types) {
+            // rustc reports a field that is missing
+            let Some((_, kind)) = given.iter().find(|(n, _)| n == field) else {
+                return Kind::Unknown;
+            };
+            let kind = match (kind, host_type(ty)) {
+                (Kind::Host(_) | Kind::Place(_), Some(_)) => {
+                    self.typed(kind.clone(), ty, &ty.to_token_stream())
+                }
+                _ => kind.clone(),
+            };
+            fields.push((field.clone(), kind));
         }
+        Kind::Record(Record { name, fields })
     }
 
     /// `value.hidden`.

@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use std::collections::BTreeSet;
-use syn::{Item, Stmt};
+use syn::Stmt;
 use tensorplay_graph::{Expr, Graph, HostType, ScalarInput};
 
 /// What a local or the value of a run is.
@@ -125,13 +125,9 @@ impl Walk {
         self.scope.bind(name, Kind::Host(e));
     }
 
-    /// The consts among the statements of an enclosing block.
+    /// The items among the statements of an enclosing block.
     pub fn bind_consts(&mut self, block: &[Stmt]) {
-        for s in block {
-            if let Stmt::Item(Item::Const(c)) = s {
-                self.constant(c);
-            }
-        }
+        self.items_of(block);
     }
 
     /// Walks statements. The results are the locals `assigned`, then those of `live` that were bound to tensors, then the

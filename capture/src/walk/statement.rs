@@ -8,7 +8,7 @@ use crate::words::words;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
-use syn::{BinOp, Block, Expr, Item, ItemConst, Local, Pat, Stmt, UnOp};
+use syn::{BinOp, Block, Expr, Item, ItemConst, Local, Pat, Stmt, UnOp, UseTree};
 
 impl Walk {
     pub(super) fn block(&mut self, b: &Block) -> Kind {
@@ -22,19 +22,47 @@ impl Walk {
 
     /// Walks statements up to the first `return`; the value of the last one.
     pub(super) fn statements(&mut self, stmts: &[Stmt]) -> Kind {
-        for s in stmts {
-            if let Stmt::Item(Item::Const(c)) = s {
-                self.constant(c);
-            }
-        }
+        let hidden = self.hidden.len();
+        self.items_of(stmts);
         let mut last = Kind::unit();
         for s in stmts {
             if self.leaves() {
-                return Kind::Unknown;
+                last = Kind::Unknown;
+                break;
             }
             last = self.statement(s);
         }
+        self.hidden.truncate(hidden);
         last
+    }
+
+    /// The items of a block are in reach in all of it: consts are known, others hide what has their names elsewhere.
+    pub(super) fn items_of(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            let Stmt::Item(item) = s else { continue };
+            let name = match item {
+                Item::Const(c) => {
+                    self.constant(c);
+                    continue;
+                }
+                Item::Use(u) => {
+                    imported(&u.tree, &mut self.hidden);
+                    continue;
+                }
+                Item::Fn(f) => &f.sig.ident,
+                Item::Struct(s) => &s.ident,
+                Item::Enum(e) => &e.ident,
+                Item::Mod(m) => &m.ident,
+                Item::Static(s) => &s.ident,
+                Item::Type(t) => &t.ident,
+                Item::Macro(m) => match &m.ident {
+                    Some(name) => name,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            self.hidden.push(name.to_string());
+        }
     }
 
     /// Whether a `return`, `break` or `continue` was met: what follows does not run.
@@ -297,5 +325,22 @@ fn simple(e: &Expr) -> bool {
                 && simple(&b.right)
         }
         _ => false,
+    }
+}
+
+/// The names that an import brings, `*` for all of a module; those of this crate and of the standard library mean what they
+/// always do.
+fn imported(tree: &UseTree, out: &mut Vec<String>) {
+    if let UseTree::Path(p) = tree
+        && ["tensorplay", "std", "core", "alloc"].contains(&p.ident.to_string().as_str())
+    {
+        return;
+    }
+    match tree {
+        UseTree::Path(p) => imported(&p.tree, out),
+        UseTree::Name(n) => out.push(n.ident.to_string()),
+        UseTree::Rename(r) => out.push(r.rename.to_string()),
+        UseTree::Glob(_) => out.push("*".into()),
+        UseTree::Group(g) => g.items.iter().for_each(|t| imported(t, out)),
     }
 }

@@ -20,8 +20,8 @@ fn borrowed(x: &Tensor) -> Tensor {
 }
 
 #[compile(fullgraph)]
-fn mapped(x: &Tensor) -> Vec<Tensor> {
-    (0..3).map(|i| x * i).collect()
+fn mapped(x: &Tensor) -> Tensor {
+    (0..3).map(|i| x * i).fold(x.clone(), |a, b| a + b)
 }
 
 fn main() {}

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tensorplay_graph::{
     Aggregate, Arg, Callee, Demand, EvalArg, EvalError, Expr, GraphModule, Host, HostError, Interpreter,
-    Link, Node, NodeId, Op, Schema, Step, TensorType, Tree, TypeError, Value,
+    Link, Node, NodeId, Op, Schema, Step, TensorType, Tree, TypeError, Value, Write,
 };
 use tensorplay_stax::blob::Blob;
 
@@ -296,13 +296,15 @@ impl Chooser<'_> {
 fn in_bounds(frame: &Frame<'_>, module: &GraphModule) -> Result<()> {
     let graph = &module.graph;
     let fields = &graph.inputs[graph.inputs.len() - module.fields.len()..];
-    for (id, path) in fields.iter().zip(&module.fields) {
+    let own = graph.inputs.len() - module.fields.len();
+    for (k, (id, path)) in fields.iter().zip(&module.fields).enumerate() {
         let short = frame
             .trees
             .get(path.root as usize)
             .and_then(|t| t.short(&path.steps));
         let Some(short) = short else { continue };
-        let mut read = graph.outputs.iter().any(|v| v.node == *id);
+        let written = module.writes.contains(&Write::Input((own + k) as u32));
+        let mut read = written || graph.outputs.iter().any(|v| v.node == *id);
         let mut see = |v: Value| read |= v.node == *id;
         graph
             .nodes

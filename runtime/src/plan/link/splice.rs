@@ -20,6 +20,12 @@ use tensorplay_stax::schedule::{Member, Schedule, Unit, UnitKind};
 
 type Kernel = Option<(Arc<Lowered>, u32)>;
 
+/// Stands for a value that is not there.
+const GONE: Value = Value {
+    node: NodeId(u32::MAX),
+    index: 0,
+};
+
 /// A result of a path or call.
 enum Output {
     One(Value),
@@ -134,6 +140,9 @@ pub(super) fn splice(
     let mut lengths = Vec::with_capacity(returned.len());
     for (k, output) in returned.iter().enumerate() {
         let values = output.values();
+        if values.contains(&GONE) {
+            return Err(lost(&frame));
+        }
         lengths.push(values.len() as u32);
         s.module.graph.outputs.extend(values);
         if let Some(spec) = source.output_specs.get(k) {
@@ -149,7 +158,8 @@ pub(super) fn splice(
     let mut writes: Vec<(u32, Value)> = Vec::new();
     for (write, output) in source.writes.iter().zip(written) {
         let places = s.places(&frame, write).ok_or_else(|| lost(&frame))?;
-        writes.extend(places.into_iter().zip(output.values().iter().copied()));
+        let news = places.into_iter().zip(output.values().iter().copied());
+        writes.extend(news.filter_map(|(place, new)| Some((place?, new))));
     }
     writes.sort_by_key(|(input, _)| *input);
     for (input, value) in writes {
@@ -219,12 +229,15 @@ impl Splicer {
         walk(self, aggregate.name.clone(), &aggregate.schema, tree);
     }
 
-    /// The inputs that a path assigns.
-    fn places(&self, f: &Frame<'_>, write: &Write) -> Option<Vec<u32>> {
+    /// The inputs that a path assigns; what an absent `Option` would hold is none.
+    fn places(&self, f: &Frame<'_>, write: &Write) -> Option<Vec<Option<u32>>> {
         match write {
-            Write::Input(i) => match self.module.graph.node(self.argument(f, *i as usize)?.node).kind {
-                NodeKind::Input(k) => Some(vec![k]),
-                NodeKind::Call(..) => None,
+            Write::Input(i) => match self.argument(f, *i as usize) {
+                Some(v) => match self.module.graph.node(v.node).kind {
+                    NodeKind::Input(k) => Some(vec![Some(k)]),
+                    NodeKind::Call(..) => None,
+                },
+                None => Some(vec![None]),
             },
             Write::Elements(list, part) => {
                 let Tree::List(_, items) = f.trees.get(list.root as usize)?.at(&list.steps)? else {
@@ -234,7 +247,7 @@ impl Splicer {
                     Some(Tree::Tensor(t)) => Some(*t),
                     _ => None,
                 };
-                items.iter().map(place).collect()
+                Some(items.iter().map(place).collect())
             }
         }
     }
@@ -272,17 +285,13 @@ impl Splicer {
                 },
                 NodeKind::Call(..) => {
                     let mut node = node.clone();
-                    let gone = Value {
-                        node: NodeId(u32::MAX),
-                        index: 0,
-                    };
                     let mut to = |v: Value| {
                         let of = map.get(v.node.index()).and_then(|l| l.get(v.index as usize));
-                        of.copied().unwrap_or(gone)
+                        of.copied().unwrap_or(GONE)
                     };
                     for a in node.args_mut() {
                         substitute(a, &hosts, &lists, &mut to);
-                        if *a == Arg::Value(gone) {
+                        if *a == Arg::Value(GONE) {
                             *a = Arg::None;
                         }
                     }
@@ -291,7 +300,7 @@ impl Splicer {
                         inside.insert(id, placed);
                         let mut values = Vec::with_capacity(outputs.len());
                         for (index, output) in (0..).zip(outputs) {
-                            values.push(output.values().last().copied().unwrap_or(gone));
+                            values.push(output.values().last().copied().unwrap_or(GONE));
                             if let Output::List(list) = output {
                                 lists.insert(Value { node: id, index }, list);
                             }
@@ -314,7 +323,12 @@ impl Splicer {
         for v in &graph.outputs {
             outputs.push(match lists.get(v) {
                 Some(list) => Output::List(list.clone()),
-                None => Output::One(to(*v).ok_or_else(|| lost(f))?),
+                None => match to(*v) {
+                    Some(v) => Output::One(v),
+                    // what an absent `Option` would hold, as it came
+                    None if graph.node(v.node).op().is_none() => Output::One(GONE),
+                    None => return Err(lost(f)),
+                },
             });
         }
         let returned = f.blob.module.returned();
@@ -550,11 +564,7 @@ fn renamed(l: &Lowered, hosts: &[Expr], to: &dyn Fn(Value) -> Result<Value>) -> 
         *v = to(*v)?;
     }
     for e in &mut l.params {
-        let gone = Value {
-            node: NodeId(u32::MAX),
-            index: 0,
-        };
-        *e = substituted(e, hosts, &mut |v| to(v).unwrap_or(gone));
+        *e = substituted(e, hosts, &mut |v| to(v).unwrap_or(GONE));
     }
     Ok(l)
 }
