@@ -280,3 +280,37 @@ fn elements_that_are_not_there() {
     reborrowed(&mut c, &x);
     assert_eq!(c.shown(), vec![&x * &x + &x, x.exp() * &x + &x].shown());
 }
+
+mod inner {
+    pub const SCALE: f64 = 7.0;
+}
+
+const SCALE: f64 = 2.0;
+
+#[test]
+fn items_of_the_body_hide_those_around_it() {
+    #[compile]
+    fn imported(x: &Tensor) -> Tensor {
+        use inner::*;
+        let y = x.exp();
+        y * SCALE
+    }
+    #[compile]
+    fn around(x: &Tensor) -> Tensor {
+        x.exp() * SCALE
+    }
+    #[compile]
+    fn own_macro(x: &Tensor) -> Tensor {
+        macro_rules! vec {
+            ($x:expr) => {
+                [$x + 1.0]
+            };
+        }
+        let v = vec![x.clone()];
+        v[0].exp()
+    }
+    let x = iota(&[3]);
+    assert_eq!(imported(&x).shown(), (x.exp() * 7.0).shown());
+    assert_eq!(around(&x).shown(), (x.exp() * 2.0).shown());
+    assert_eq!(own_macro(&x).shown(), (&x + 1.0).exp().shown());
+}

@@ -219,6 +219,11 @@ impl Walk {
                 return Kind::Host(v);
             }
         }
+        if self.hides(&p.path) {
+            let shown = text(p.to_token_stream());
+            let message = format!("`{shown}`, which an item of this body may bring, cannot be captured yet");
+            return self.fail(Diagnostic::new(code::HOST, p, message).help("import it beside the function"));
+        }
         Kind::Place(Place {
             tokens: self
                 .owned(&p.path)

@@ -50,6 +50,7 @@ impl Walk {
     pub(super) fn macro_call(&mut self, m: &Macro) -> Kind {
         let name = m.path.segments.last().map(|s| s.ident.to_string());
         match name.as_deref() {
+            _ if self.hides(&m.path) => self.refuse_macro(m),
             Some("vec") => match m.parse_body::<Elements>() {
                 Ok(Elements::Listed(all)) => Kind::List(all.iter().map(|e| self.expr(e)).collect()),
                 Ok(Elements::Repeated(element, semi_token, n)) => self.repeat(&ExprRepeat {
