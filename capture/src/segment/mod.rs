@@ -83,7 +83,7 @@ struct Splitter<'a> {
     scene: &'a Scene<'a>,
     locals: Locals,
     /// The items of the enclosing blocks.
-    consts: Vec<Stmt>,
+    items: Vec<Stmt>,
     segments: Vec<Segment>,
     breaks: Vec<Break>,
     errors: &'a Diagnostics,
@@ -103,7 +103,7 @@ pub(crate) fn segment(
     let mut s = Splitter {
         scene,
         locals: Locals::default(),
-        consts: Vec::new(),
+        items: Vec::new(),
         segments: Vec::new(),
         breaks: Vec::new(),
         errors,
@@ -157,9 +157,9 @@ impl Splitter<'_> {
     /// Segments the statements of a block, of which the names of `after` may be read later.
     fn block(&mut self, stmts: Vec<Stmt>, after: &Names, end: End) -> Vec<Stmt> {
         self.locals.enter();
-        let outer = self.consts.len();
-        let consts = stmts.iter().filter(|s| matches!(s, Stmt::Item(_)));
-        self.consts.extend(consts.cloned());
+        let outer = self.items.len();
+        let items = stmts.iter().filter(|s| matches!(s, Stmt::Item(_)));
+        self.items.extend(items.cloned());
         let (mut rest, mut out) = (stmts, Vec::new());
         while !rest.is_empty() {
             if matches!(rest[0], Stmt::Item(_)) {
@@ -178,7 +178,7 @@ impl Splitter<'_> {
                 (n, _) => self.run(n, &mut rest, &mut out, after),
             }
         }
-        self.consts.truncate(outer);
+        self.items.truncate(outer);
         self.locals.leave();
         out
     }

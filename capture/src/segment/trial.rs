@@ -173,7 +173,7 @@ impl Splitter<'_> {
                     _ => walk.bind_unknown(&name),
                 }
             }
-            walk.bind_consts(&self.consts);
+            walk.bind_items(&self.items);
             walk.bind_reads();
             match wanted {
                 Wanted::Nothing => {

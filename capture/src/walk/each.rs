@@ -1,4 +1,4 @@
-//! Loops whose length only a call knows: over a list of layers, over the dims of a tensor, or while a condition on
+//! Loops whose length only a call knows: over lists, side by side, over the dims of a tensor, or while a condition on
 //! metadata holds.
 //!
 //! The body is walked once for each way through it, and its nodes are cut off: they become regions of one `each` node.

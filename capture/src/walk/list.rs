@@ -1,4 +1,4 @@
-//! Lists: a `Vec` of tensors that grows, and the macros `vec!` and `matches!`.
+//! Lists: a `Vec` of tensors that grows, iterators that are collected into one, and the macros `vec!` and `matches!`.
 
 use super::Walk;
 use crate::diagnostic::{Diagnostic, code};

@@ -126,7 +126,7 @@ impl Walk {
     }
 
     /// The items among the statements of an enclosing block.
-    pub fn bind_consts(&mut self, block: &[Stmt]) {
+    pub fn bind_items(&mut self, block: &[Stmt]) {
         self.items_of(block);
     }
 
