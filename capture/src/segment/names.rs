@@ -142,7 +142,7 @@ impl<'a> Visit<'a> for Changes {
 }
 
 /// Macros that take what they are given by reference.
-const SHOWS: &[&str] = &[
+pub(super) const SHOWS: &[&str] = &[
     "assert",
     "assert_eq",
     "assert_ne",

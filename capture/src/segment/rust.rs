@@ -1,36 +1,14 @@
 //! Statements that stay Rust: their record as breaks, and what they do to the locals.
 
 use super::locals::Local;
-use super::names::{Names, changed_in};
+use super::names::{Names, SHOWS, changed_in};
 use super::trial::{Fault, Wanted};
 use super::{Break, End, Splitter, inner, is_break, is_cfg, lets, names, uses};
 use crate::words::words;
 use syn::Stmt;
 
-/// Macros that bind no local, though they are given names.
-const BINDS_NOTHING: &[&str] = &[
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "dbg",
-    "debug",
-    "debug_assert",
-    "debug_assert_eq",
-    "debug_assert_ne",
-    "eprint",
-    "eprintln",
-    "error",
-    "format",
-    "info",
-    "panic",
-    "print",
-    "println",
-    "trace",
-    "vec",
-    "warn",
-    "write",
-    "writeln",
-];
+/// Macros that bind no local, though they are given names, beside those that show them.
+const BINDS_NOTHING: &[&str] = &["dbg", "vec", "write", "writeln"];
 
 impl Splitter<'_> {
     /// A statement that stays as it is, but for the blocks inside.
@@ -133,7 +111,7 @@ impl Splitter<'_> {
             Stmt::Macro(m) => {
                 // a macro may bind what it names: a new name, or one that is an argument of its own
                 let known = m.mac.path.segments.last().map(|s| s.ident.to_string());
-                let known = known.is_some_and(|n| BINDS_NOTHING.contains(&n.as_str()));
+                let known = known.is_some_and(|n| BINDS_NOTHING.iter().chain(SHOWS).any(|m| *m == n));
                 let alone = names::alone(m.mac.tokens.clone());
                 for ident in words(m.mac.tokens.clone()) {
                     let name = ident.to_string();

@@ -4,7 +4,7 @@ use super::{Walk, question};
 use crate::attribute::NamedSpec;
 use crate::diagnostic::{Diagnostic, code};
 use crate::kind::Kind;
-use crate::location::tokens;
+use crate::location::{text, tokens};
 use crate::reads::Read;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
@@ -245,23 +245,9 @@ impl Walk {
             (Pat::Paren(p), kind) => self.fits_at(&p.pat, kind, must),
             (Pat::Reference(r), kind) => self.fits_at(&r.pat, kind, must),
             (Pat::Wild(_) | Pat::Rest(_), _) => Some(true),
-            (Pat::Or(o), Kind::Enum(of, number)) if o.cases.iter().all(|p| matches!(p, Pat::Path(_))) => {
-                let mut any: Option<Expr> = None;
-                for case in &o.cases {
-                    let Pat::Path(p) = case else { return None };
-                    let Some(Kind::Enum(other, n)) = self.enum_variant(&p.path) else {
-                        return None;
-                    };
-                    if other != of {
-                        return None;
-                    }
-                    let is = Expr::Binary(HostBinary::Eq, Box::new(number.clone()), Box::new(n));
-                    any = Some(match any {
-                        Some(any) => Expr::Binary(HostBinary::Or, Box::new(any), Box::new(is)),
-                        None => is,
-                    });
-                }
-                Some(ask(self, any?))
+            (Pat::Path(_) | Pat::Or(_), Kind::Enum(of, number)) => {
+                let fits = self.variants(pat, &of, &number)?;
+                Some(ask(self, fits))
             }
             // one condition, so that an arm is one path
             (Pat::Or(o), kind @ (Kind::Host(_) | Kind::Place(_))) if o.cases.iter().all(is_number) => {
@@ -297,27 +283,11 @@ impl Walk {
                     None => Some(false),
                 }
             }
-            (Pat::Path(p), Kind::Enum(of, number)) => match self.enum_variant(&p.path) {
-                Some(Kind::Enum(other, n)) if other == of => {
-                    let fits = Expr::Binary(HostBinary::Eq, Box::new(number), Box::new(n));
-                    Some(ask(self, fits))
-                }
-                // rustc reports it
-                _ => None,
-            },
             (
                 Pat::Ident(i),
                 kind @ (Kind::Enum(..) | Kind::Maybe(..) | Kind::Some(_) | Kind::None | Kind::Host(_)),
             ) if i.subpat.is_none() && question::names_variant(pat) => {
-                let message = format!(
-                    "`{}` is the name of a variant or const, which cannot be captured yet for {}",
-                    i.ident,
-                    kind.describe()
-                );
-                self.fail(
-                    Diagnostic::new(code::PATTERN, pat, message)
-                        .help("write the path of the variant, as in `Act::Relu`"),
-                );
+                self.refuse_variant(pat, kind.describe());
                 None
             }
             (pat, Kind::Place(p)) if question::names_variant(pat) => {
@@ -436,6 +406,44 @@ impl Walk {
             Kind::Some(inner) => Some(*inner),
             _ => None,
         }
+    }
+
+    /// Whether an enum of the module is of the variants that a pattern names: one condition, so that an arm is one path.
+    fn variants(&mut self, pat: &Pat, of: &str, number: &Expr) -> Option<Expr> {
+        let binary = |op, a: Expr, b: Expr| Expr::Binary(op, Box::new(a), Box::new(b));
+        match pat {
+            Pat::Or(o) => {
+                let mut any = None;
+                for case in &o.cases {
+                    let is = self.variants(case, of, number)?;
+                    any = Some(match any {
+                        Some(any) => binary(HostBinary::Or, any, is),
+                        None => is,
+                    });
+                }
+                any
+            }
+            Pat::Path(p) => match self.enum_variant(&p.path) {
+                Some(Kind::Enum(other, n)) if other == of => Some(binary(HostBinary::Eq, number.clone(), n)),
+                _ => {
+                    self.refuse_variant(pat, "an enum");
+                    None
+                }
+            },
+            _ => {
+                self.refuse_variant(pat, "an enum");
+                None
+            }
+        }
+    }
+
+    fn refuse_variant(&mut self, pat: &Pat, what: &str) {
+        let shown = text(pat.to_token_stream());
+        let message = format!("the pattern `{shown}` of {what} cannot be captured yet");
+        self.fail(
+            Diagnostic::new(code::PATTERN, pat, message)
+                .help("write the path of a variant of the type, as in `Act::Relu`"),
+        );
     }
 
     /// The condition under which a number fits a literal, a range or a const.

@@ -303,6 +303,19 @@ impl Walk {
         (captured.into_iter().map(Arg::Value).collect(), numbers)
     }
 
+    /// A graph whose inputs are what is carried, then what is captured.
+    pub(super) fn region_inputs(&self, carried: &[Node], captured: &[Value]) -> Graph {
+        let mut graph = Graph::default();
+        for node in carried {
+            push_input(&mut graph, &node.name, node.types[0].clone());
+        }
+        for v in captured {
+            let name = &self.builder.module.graph.node(v.node).name;
+            push_input(&mut graph, name, self.builder.ty(*v).clone());
+        }
+        graph
+    }
+
     fn region(&self, name: &str, carried: usize, captured: &[Value], body: Body) -> GraphModule {
         let inputs = carried + captured.len();
         let place = |v: Value| match v.node.index().checked_sub(body.mark) {
@@ -316,25 +329,7 @@ impl Walk {
                 NodeId((carried + k) as u32).into()
             }
         };
-        let mut graph = Graph::default();
-        let mut input = |name: &str, ty: TensorType| {
-            let index = graph.inputs.len() as u32;
-            let id = graph.push(Node {
-                kind: NodeKind::Input(index),
-                name: name.to_string(),
-                location: 0,
-                types: vec![ty],
-                interior: false,
-            });
-            graph.inputs.push(id);
-        };
-        for node in &body.nodes[..carried] {
-            input(&node.name, node.types[0].clone());
-        }
-        for v in captured {
-            let name = &self.builder.module.graph.node(v.node).name;
-            input(name, self.builder.ty(*v).clone());
-        }
+        let mut graph = self.region_inputs(&body.nodes[..carried], captured);
         for mut node in body.nodes.into_iter().skip(carried) {
             node.args_mut()
                 .iter_mut()
@@ -453,4 +448,17 @@ fn rebuilt(tree: &Kind, values: &mut impl Iterator<Item = Value>) -> Kind {
         Kind::List(l) => Kind::List(l.iter().map(|k| rebuilt(k, values)).collect()),
         _ => values.next().map_or(Kind::Unknown, Kind::Tensor),
     }
+}
+
+/// One more input of a region.
+pub(super) fn push_input(graph: &mut Graph, name: &str, ty: TensorType) {
+    let index = graph.inputs.len() as u32;
+    let id = graph.push(Node {
+        kind: NodeKind::Input(index),
+        name: name.to_string(),
+        location: 0,
+        types: vec![ty],
+        interior: false,
+    });
+    graph.inputs.push(id);
 }

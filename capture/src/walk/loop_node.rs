@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::callee::common;
-use super::control::Body;
+use super::control::{Body, push_input};
 use super::each::{Changed, Loop, LoopFrame, Over, Step};
 use super::lent::Rewritten;
 use crate::diagnostic::{Diagnostic, code};
@@ -12,8 +12,7 @@ use crate::reads::Part;
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned;
 use tensorplay_graph::{
-    Arg, Expr, FieldPath, Graph, GraphModule, HostBinary, HostType, Node, NodeId, NodeKind, Op, TensorType,
-    Value,
+    Arg, Expr, FieldPath, GraphModule, HostBinary, HostType, NodeId, Op, TensorType, Value,
 };
 
 impl Walk {
@@ -222,27 +221,9 @@ impl Walk {
                 NodeId((carried + k) as u32).into()
             }
         };
-        let mut graph = Graph::default();
-        let mut input = |name: &str, ty: TensorType| {
-            let index = graph.inputs.len() as u32;
-            let id = graph.push(Node {
-                kind: NodeKind::Input(index),
-                name: name.to_string(),
-                location: 0,
-                types: vec![ty],
-                interior: false,
-            });
-            graph.inputs.push(id);
-        };
-        for node in &body.nodes[..carried] {
-            input(&node.name, node.types[0].clone());
-        }
-        for v in captured {
-            let name = &self.builder.module.graph.node(v.node).name;
-            input(name, self.builder.ty(*v).clone());
-        }
+        let mut graph = self.region_inputs(&body.nodes[..carried], captured);
         for (part, _) in &frame.tensors {
-            input(&part.name, TensorType::default());
+            push_input(&mut graph, &part.name, TensorType::default());
         }
         for (i, mut node) in body.nodes.into_iter().enumerate().skip(carried) {
             let id = NodeId((body.mark + i) as u32);

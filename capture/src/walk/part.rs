@@ -233,6 +233,14 @@ impl Walk {
         self.hidden.iter().any(|name| *name == first || name == "*")
     }
 
+    /// The type of the module that a name stands for: `Self` is the one whose method is walked.
+    pub(super) fn named(&self, name: String) -> String {
+        match &self.receiver {
+            Some(receiver) if name == "Self" => receiver.clone(),
+            _ => name,
+        }
+    }
+
     /// `Act::Relu`, of an enum of the module.
     pub(super) fn enum_variant(&self, path: &Path) -> Option<Kind> {
         if self.hides(path) {
@@ -244,10 +252,7 @@ impl Walk {
             segments.next()?.ident.to_string(),
             segments.next()?.ident.to_string(),
         );
-        let name = match (name.as_str(), &self.receiver) {
-            ("Self", Some(receiver)) => receiver.clone(),
-            _ => name,
-        };
+        let name = self.named(name);
         let number = model.enums.get(&name)?.iter().position(|v| *v == variant)?;
         Some(Kind::Enum(name, Expr::int(number as i64)))
     }

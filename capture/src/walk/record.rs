@@ -22,11 +22,7 @@ impl Walk {
             return None;
         }
         let model = self.env.model.as_ref()?;
-        let name = path.get_ident()?.to_string();
-        let name = match (name.as_str(), &self.receiver) {
-            ("Self", Some(receiver)) => receiver.clone(),
-            _ => name,
-        };
+        let name = self.named(path.get_ident()?.to_string());
         model.structs.get(&name).filter(|s| !s.custom)?;
         Some(name)
     }
