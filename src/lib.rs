@@ -8,7 +8,7 @@ pub use tensorplay_macros::{
 };
 pub use tensorplay_runtime::{
     DType, Device, Element, Error, Result, Tensor, TensorTree, compiler, cond, graph_api as graph,
-    manual_seed, no_grad, safetensors, while_loop,
+    manual_seed, no_grad, safetensors, submit_backend, while_loop,
 };
 pub use {half, ndarray};
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod compile_options;
 mod dtype;
 mod error;
 mod graph;
@@ -17,6 +18,7 @@ mod types;
 pub mod verify;
 
 pub use builder::{Builder, TypeEnv, arg_type};
+pub use compile_options::{COMPILE_OPTIONS, CompileOption, Mode, UnknownMode, compile_option};
 pub use dtype::DType;
 pub use error::{Code, OpError, OpErrorKind};
 pub use graph::{

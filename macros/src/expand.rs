@@ -237,8 +237,8 @@ fn not_compiled(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
 fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
     let consts = if c.reads_consts() { &c.reads[..] } else { &[] };
     let mut more = about(&c.codes, &c.callees, consts, p);
-    if c.options.dynamic == Some(true) {
-        more.extend(quote!(.dynamic()));
+    if let Some(on) = c.options.dynamic {
+        more.extend(quote!(.dynamic(#on)));
     }
     if let Some(region) = &c.region {
         let n = Literal::usize_unsuffixed(region.max_reuse_entries);

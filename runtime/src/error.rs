@@ -28,9 +28,9 @@ pub enum Error {
         /// Registered names that resemble it.
         suggestions: Vec<String>,
     },
-    /// A backend refused a graph or failed while it compiled it.
+    /// A backend refused a graph, or failed while it compiled or ran it.
     #[error(
-        "error[TP0903]: backend `{backend}` failed to compile `{function}`{}: {source}",
+        "error[TP0903]: backend `{backend}` failed on `{function}`{}: {source}",
         at_node(node)
     )]
     BackendCompilerFailed {
@@ -122,6 +122,42 @@ pub enum Error {
         /// What to do about it.
         help: String,
     },
+    /// An option or mode that does not exist, or a value that it does not take.
+    #[error("error[TP0914]: option `{option}`: {message}\n  help: {help}")]
+    InvalidOption {
+        /// The option's name.
+        option: String,
+        /// What is wrong.
+        message: String,
+        /// What to write instead.
+        help: String,
+    },
+    /// A backend that cannot be had here, or a registration that is refused.
+    #[error("error[TP0915]: backend `{name}`: {message}\n  help: {help}")]
+    BackendUnavailable {
+        /// The backend's name.
+        name: String,
+        /// Why.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// A function under `strict_native` that would run other than native code.
+    #[error("error[TP0916]: strict_native: `{function}` has no native code for this call: {reason}")]
+    NotNative {
+        /// The function.
+        function: String,
+        /// What would run instead, and why.
+        reason: String,
+    },
+    /// A node of a graph that failed while a backend ran it node by node.
+    #[error("error[TP0917]: while executing {node}: {source}")]
+    Node {
+        /// The node: `relu %3 at src/net.rs:12`.
+        node: String,
+        /// What its operation reported.
+        source: Box<Error>,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Msg(String),
@@ -136,7 +172,7 @@ fn suggest(names: &[String]) -> String {
 }
 
 fn at_node(node: &Option<String>) -> String {
-    node.as_ref().map_or(String::new(), |n| format!(" at `{n}`"))
+    node.as_ref().map_or(String::new(), |n| format!(" at {n}"))
 }
 
 /// `TP0012` for each code up to 999.
@@ -204,6 +240,10 @@ impl Error {
             Error::OutOfMemory { .. } => "TP0911",
             Error::Environment { .. } => "TP0912",
             Error::Layer { .. } => "TP0913",
+            Error::InvalidOption { .. } => "TP0914",
+            Error::BackendUnavailable { .. } => "TP0915",
+            Error::NotNative { .. } => "TP0916",
+            Error::Node { .. } => "TP0917",
             Error::Msg(_) => "TP0000",
         }
     }
@@ -313,7 +353,7 @@ mod tests {
             node: Some("%3".into()),
             source: Box::new(e),
         };
-        assert!(e.to_string().contains("`f` at `%3`"), "{e}");
+        assert!(e.to_string().contains("`f` at %3"), "{e}");
         assert!(std::error::Error::source(&e).is_some());
     }
 

@@ -1,6 +1,6 @@
 //! `Example`: a tensor as compilation sees it, without its data.
 
-use crate::{DType, Device};
+use crate::{DType, Device, Tensor};
 use tensorplay_graph::TensorType;
 
 /// The metadata of a tensor that a function is compiled for.
@@ -15,6 +15,15 @@ pub struct Example {
 pub(crate) type ReuseHash = fn(&[Example]) -> u64;
 
 impl Example {
+    /// The metadata of a tensor.
+    pub fn of(tensor: &Tensor) -> Example {
+        Example {
+            dtype: tensor.dtype(),
+            shape: tensor.shape().to_vec(),
+            strides: tensor.strides().to_vec(),
+        }
+    }
+
     /// A row-major tensor on the CPU; `None` where the type does not tell dtype and sizes.
     pub(crate) fn of_type(ty: &TensorType) -> Option<Example> {
         let shape = ty.sizes()?;

@@ -1,6 +1,5 @@
 //! `tensorplay::graph`: graphs as values, and what runs them on tensors.
 
-use crate::dispatch::run_updating;
 use crate::plan::bind::{Kernels, Meta, bind, check_written};
 use crate::plan::link::Strips;
 use crate::{Error, Result, Tensor};
@@ -61,7 +60,7 @@ impl Run for GraphModule {
             Some(&hosts),
             Kernels::Tile,
         )?;
-        Ok(run_updating(self, &plan, &inputs, &hosts)?.into_vec())
+        Ok(plan.run(&inputs, &hosts)?.into_vec())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tensors, kernels and dispatch of tensorplay.
 
+mod backend;
 pub mod compiler;
+mod config;
 mod control;
 mod device;
 pub mod dispatch;
@@ -10,6 +12,7 @@ mod example;
 mod grad_mode;
 pub mod graph_api;
 pub mod kernels;
+mod ladder;
 pub mod lane;
 pub mod layout;
 mod ops;

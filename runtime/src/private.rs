@@ -1,8 +1,9 @@
 //! What code that the macros emit refers to. Not public API: it changes with every version.
 
+pub use crate::backend::registry::{BuiltIn, Submitted};
 pub use crate::dispatch::explain::{explain, graphs};
 pub use crate::dispatch::{
-    Assumed, BreakRecord, Disabled, Entered, Function, HostArg, Outputs, assumed, disabled, enter,
+    Assumed, BreakRecord, Disabled, Entered, Function, HostArg, Outputs, Setting, assumed, disabled, enter,
     is_entered, leave, probe,
 };
 pub use crate::kernels::__private::*;
@@ -10,7 +11,9 @@ pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
 pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, LookedUp, Places, Writer};
 pub use crate::{DType, Device, Error, Tensor};
+pub use inventory;
 use std::sync::{Mutex, OnceLock, PoisonError};
+pub use tensorplay_graph::Mode;
 
 /// Stands for the record of a function whose look-up failed, which is an error already.
 pub mod fallback {

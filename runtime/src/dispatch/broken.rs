@@ -9,6 +9,7 @@ use super::counters;
 use super::explain::{Calls, Entry, Explanation, Kernel};
 use super::mode::{self, Mode};
 use super::stack::{self, Entered};
+use crate::ladder::{self, Rung};
 use std::panic::resume_unwind;
 
 /// A place where capture stopped, in the binary.
@@ -38,7 +39,7 @@ impl Function {
     #[inline]
     pub fn enter(&'static self) -> Option<Entered> {
         match mode::current() {
-            Mode::Run => {
+            Mode::Run | Mode::Record => {
                 self.reach();
                 Some(stack::enter())
             }
@@ -53,8 +54,15 @@ impl Function {
     #[inline]
     fn reach(&'static self) {
         if !self.reached.is_completed() {
-            self.reached
-                .call_once(|| counters::BREAKS.add(self.breaks.len() as u64));
+            self.reached.call_once(|| {
+                counters::BREAKS.add(self.breaks.len() as u64);
+                for b in self.breaks {
+                    let (file, line) = (self.file(), b.line);
+                    ladder::tell(Rung::Breaks, false, || {
+                        format!("`{}` breaks at {file}:{line}: {}", self.path(), b.reason)
+                    });
+                }
+            });
         }
     }
 
@@ -77,6 +85,7 @@ impl Explanation {
             kernels: Vec::new(),
             breaks: Vec::new(),
             fallbacks: Vec::new(),
+            recompiles: Vec::new(),
             calls: Calls::default(),
             memory: 0,
         }
@@ -92,6 +101,7 @@ impl Explanation {
             path: e.path + first,
             ..e
         }));
+        self.recompiles.extend(other.recompiles);
         let kernels = other.kernels.into_iter();
         self.kernels.extend(kernels.map(|k| Kernel {
             path: k.path + first,

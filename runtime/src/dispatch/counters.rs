@@ -1,37 +1,6 @@
-//! Counters that many threads bump without sharing a cache line.
+//! `counters()`: what compiled functions of the process did.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-
-const SHARDS: usize = 8;
-
-#[repr(align(64))]
-#[derive(Debug)]
-struct Line(AtomicU64);
-
-/// A counter spread over cache lines; a thread keeps to one of them.
-#[derive(Debug)]
-pub(crate) struct Sharded([Line; SHARDS]);
-
-fn shard() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static MINE: usize = NEXT.fetch_add(1, Relaxed) % SHARDS);
-    MINE.try_with(|m| *m).unwrap_or(0)
-}
-
-impl Sharded {
-    pub(crate) const fn new() -> Sharded {
-        Sharded([const { Line(AtomicU64::new(0)) }; SHARDS])
-    }
-
-    #[inline]
-    pub(crate) fn add(&self, n: u64) {
-        self.0[shard()].0.fetch_add(n, Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.iter().map(|l| l.0.load(Relaxed)).sum()
-    }
-}
+use super::shards::Sharded;
 
 pub(crate) static CAPTURES: Sharded = Sharded::new();
 pub(crate) static BINDS: Sharded = Sharded::new();
@@ -42,6 +11,8 @@ pub(crate) static FALLBACKS: Sharded = Sharded::new();
 pub(crate) static EVICTIONS: Sharded = Sharded::new();
 pub(crate) static EMITTED: Sharded = Sharded::new();
 pub(crate) static TILE: Sharded = Sharded::new();
+pub(crate) static BACKEND_COMPILES: Sharded = Sharded::new();
+pub(crate) static BACKEND_CALLS: Sharded = Sharded::new();
 
 /// Process-wide counts of what compiled functions did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,12 +29,16 @@ pub struct Counters {
     pub breaks: u64,
     /// Groups bound to run otherwise than on their emitted kernel.
     pub fallbacks: u64,
-    /// Plans dropped to make room.
+    /// Plans dropped to make room, by themselves or with their entry.
     pub evictions: u64,
     /// Runs of emitted kernels.
     pub kernels_emitted: u64,
     /// Runs of kernels on the tile VM inside compiled functions.
     pub kernels_tile: u64,
+    /// Graphs that were given to a backend other than the built-in compiler.
+    pub backend_compiles: u64,
+    /// Calls that ran on such a backend.
+    pub backend_calls: u64,
 }
 
 /// The counts so far.
@@ -78,5 +53,7 @@ pub fn counters() -> Counters {
         evictions: EVICTIONS.get(),
         kernels_emitted: EMITTED.get(),
         kernels_tile: TILE.get(),
+        backend_compiles: BACKEND_COMPILES.get(),
+        backend_calls: BACKEND_CALLS.get(),
     }
 }

@@ -1,8 +1,12 @@
 //! `explain!`: what a compiled function is, and where its calls went.
 
 use super::Function;
+use super::function::lock;
 use super::guard::GuardChain;
+use super::reason::Recompile;
 use crate::Result;
+use crate::backend::Codegen;
+use crate::backend::registry::STAX;
 use crate::plan::{Fallback, StepCounts};
 use std::fmt;
 use tensorplay_graph::{DType, GraphModule};
@@ -16,13 +20,21 @@ pub struct Entry {
     pub path: usize,
     /// The pattern: `x: f32[B, 64]`.
     pub pattern: String,
+    /// The backend that it runs on.
+    pub backend: String,
+    /// What kind of code it runs.
+    pub codegen: Codegen,
     /// Plans bound for it since the start or the last reset.
     pub binds: u64,
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bound)", self.pattern, self.binds)
+        let (pattern, backend, codegen) = (&self.pattern, &self.backend, self.codegen);
+        match backend == STAX {
+            true => write!(f, "{pattern} ({codegen}, {} bound)", self.binds),
+            false => write!(f, "{pattern} (on {backend}: {codegen}, {} bound)", self.binds),
+        }
     }
 }
 
@@ -106,6 +118,8 @@ pub struct Explanation {
     pub breaks: Vec<Break>,
     /// Groups of the present plans that run otherwise than on an emitted kernel.
     pub fallbacks: Vec<Fallback>,
+    /// Why entries beyond the first were needed, the last ones.
+    pub recompiles: Vec<Recompile>,
     /// What the calls did.
     pub calls: Calls,
     /// Bytes of arena that the largest present plan uses.
@@ -175,41 +189,52 @@ fn try_explain_graphs(f: &'static Function) -> Result<Explanation> {
         }
     }
     let table = state.table.load();
+    let plans = || table.iter().filter_map(|b| b.plan());
     let mut fallbacks: Vec<Fallback> = Vec::new();
-    for f in table.iter().flat_map(|b| &b.plan.fallbacks) {
+    for f in plans().flat_map(|p| &p.fallbacks) {
         if !fallbacks.contains(f) {
             fallbacks.push(f.clone());
         }
     }
     let totals = state.totals();
+    let (entries, recompiles) = {
+        let entries = lock(&state.entries);
+        (entries.live.clone(), entries.recompiles.clone())
+    };
     Ok(Explanation {
         path: f.path().into(),
         file: f.file().into(),
         line: f.line(),
         guards: graphs
             .iter()
-            .map(|g| GuardChain::of(g, &state.key_params))
+            .enumerate()
+            .map(|(i, g)| {
+                let hits = totals.hits.get(i).copied().unwrap_or(0);
+                GuardChain::of(g, &state.key_params).with_hits(hits)
+            })
             .collect(),
         graphs,
-        entries: state
-            .entries()
+        entries: entries
             .into_iter()
             .map(|e| Entry {
                 path: e.path,
                 pattern: e.pattern,
+                backend: e.backend.1.into(),
+                codegen: e.codegen,
                 binds: e.binds,
             })
             .collect(),
         kernels,
         breaks: Vec::new(),
         fallbacks,
+        recompiles,
         calls: Calls {
             dispatched: totals.calls,
             bound: state.binds.get(),
             errors: state.errors.get(),
             steps: totals.counts,
         },
-        memory: table.iter().map(|b| b.plan.arena).max().unwrap_or(0),
+        memory: plans().map(|p| p.arena).max().unwrap_or(0),
     })
 }
 
@@ -288,6 +313,10 @@ impl fmt::Display for Explanation {
         writeln!(f, "entries:")?;
         for e in &self.entries {
             writeln!(f, "  {e}")?;
+        }
+        if !self.recompiles.is_empty() {
+            writeln!(f, "recompiles:")?;
+            self.recompiles.iter().try_for_each(|r| writeln!(f, "  {r}"))?;
         }
         if !self.breaks.is_empty() {
             writeln!(f, "breaks:")?;

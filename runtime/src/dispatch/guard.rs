@@ -3,51 +3,170 @@
 //! A value is named as in the function; one without a name is the expression that made it. The text is Rust, with no more
 //! parentheses than it needs.
 
+use crate::{DType, Tensor};
 use std::fmt;
-use tensorplay_graph::{Expr, GraphModule, Host, HostBinary, HostType, HostUnary, Op, Value};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use tensorplay_graph::{
+    Demand, Dim, Expr, Graph, GraphModule, Host, HostBinary, HostError, HostType, HostUnary, Op, Symbol,
+    TensorType, TypeInterpreter, Value,
+};
 
 /// A condition on the arguments of a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Guard {
     /// The condition, as source text.
     pub source: String,
+    test: Test,
+}
+
+impl PartialEq for Guard {
+    fn eq(&self, other: &Guard) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Eq for Guard {}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+/// What a guard asks of tensors.
+#[derive(Clone, Debug)]
+enum Test {
+    DType(usize, DType),
+    Rank(usize, usize),
+    Size(usize, usize, usize),
+    Range(usize, usize, RangeInclusive<usize>),
+    /// Two sizes with one name.
+    Same((usize, usize), (usize, usize)),
+    Branch(Expr),
+    /// Any value will do; another one is another entry.
+    Any,
 }
 
 /// The guards of one path.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GuardChain {
     guards: Vec<Guard>,
+    graph: Arc<Graph>,
+    hits: u64,
 }
+
+impl PartialEq for GuardChain {
+    fn eq(&self, other: &GuardChain) -> bool {
+        self.guards == other.guards
+    }
+}
+
+impl Eq for GuardChain {}
 
 impl GuardChain {
     /// What the signature promises, and what the branches of a path read.
     pub(super) fn of(module: &GraphModule, key_params: &[bool]) -> GuardChain {
-        let mut sources = Vec::new();
-        for (spec, &id) in module.specs.iter().zip(&module.graph.inputs) {
-            let name = &module.graph.node(id).name;
+        let mut guards = Vec::new();
+        let mut push = |source: String, test: Test| guards.push(Guard { source, test });
+        let name = |i: usize| &module.graph.node(module.graph.inputs[i]).name;
+        let mut named: Vec<(u32, (usize, usize))> = Vec::new();
+        for (i, spec) in module.specs.iter().enumerate() {
             let Some(spec) = spec else { continue };
+            let x = name(i);
             if let Some(d) = spec.dtype {
-                sources.push(format!("{name}.dtype() == DType::{d:?}"));
+                push(format!("{x}.dtype() == DType::{d:?}"), Test::DType(i, d));
             }
             for (d, dim) in spec.shape.iter().flatten().enumerate() {
-                if let Some(n) = dim.known() {
-                    sources.push(format!("{name}.dim({d}) == {n}"));
+                match dim {
+                    Dim::Known(n) => push(format!("{x}.dim({d}) == {n}"), Test::Size(i, d, *n)),
+                    Dim::Symbol(s) => match named.iter().find(|(of, _)| of == s) {
+                        Some((_, first)) => {
+                            let source = format!("{x}.dim({d}) == {}.dim({})", name(first.0), first.1);
+                            push(source, Test::Same((i, d), *first));
+                        }
+                        None => {
+                            named.push((*s, (i, d)));
+                            if let Some(range) = module.symbols.get(*s as usize).and_then(range) {
+                                let (lo, hi) = (range.start(), range.end());
+                                let source = match *hi {
+                                    usize::MAX => format!("{x}.dim({d}) >= {lo}"),
+                                    hi => format!("({lo}..={hi}).contains(&{x}.dim({d}))"),
+                                };
+                                push(source, Test::Range(i, d, range));
+                            }
+                        }
+                    },
+                    Dim::Unknown => {}
                 }
             }
             if let Some(s) = &spec.shape {
-                sources.push(format!("{name}.rank() == {}", s.len()));
+                push(format!("{x}.rank() == {}", s.len()), Test::Rank(i, s.len()));
             }
         }
         let printer = Printer { module };
-        sources.extend(module.graph.guards.iter().map(|g| printer.guard(g)));
+        for g in &module.graph.guards {
+            push(printer.guard(g), Test::Branch(g.clone()));
+        }
         let own = module.scalars.iter().filter(|s| s.source.is_none());
         for (s, _) in own.zip(key_params).filter(|(_, key)| **key) {
-            sources.push(format!("{}: {} is part of the key", s.name, s.ty.name()));
+            push(
+                format!("{}: {} is part of the key", s.name, s.ty.name()),
+                Test::Any,
+            );
         }
-        let guards = sources.into_iter().map(|source| Guard { source });
         GuardChain {
-            guards: guards.collect(),
+            guards,
+            graph: Arc::new(module.graph.clone()),
+            hits: 0,
         }
+    }
+
+    pub(super) fn with_hits(mut self, hits: u64) -> GuardChain {
+        self.hits = hits;
+        self
+    }
+
+    /// How many calls took the path, since the start of the program.
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Whether all guards hold for a call with these tensors: the parameters in order, then the tensors that the path
+    /// reads of structs. A guard on numbers, which are not given, counts as one that holds.
+    pub fn evaluate(&self, tensors: &[&Tensor]) -> bool {
+        self.guards.iter().all(|g| self.holds(g, tensors))
+    }
+
+    /// The guards that do not hold for a call with these tensors; see [`evaluate`](GuardChain::evaluate).
+    pub fn explain(&self, tensors: &[&Tensor]) -> Vec<Guard> {
+        let failing = self.guards.iter().filter(|g| !self.holds(g, tensors));
+        failing.cloned().collect()
+    }
+
+    fn holds(&self, guard: &Guard, tensors: &[&Tensor]) -> bool {
+        let size = |i: usize, d: usize| tensors.get(i).and_then(|t| t.shape().get(d)).copied();
+        match &guard.test {
+            Test::DType(i, d) => tensors.get(*i).is_some_and(|t| t.dtype() == *d),
+            Test::Rank(i, r) => tensors.get(*i).is_some_and(|t| t.rank() == *r),
+            Test::Size(i, d, n) => size(*i, *d) == Some(*n),
+            Test::Range(i, d, range) => size(*i, *d).is_some_and(|n| range.contains(&n)),
+            Test::Same(a, b) => size(a.0, a.1).is_some_and(|n| size(b.0, b.1) == Some(n)),
+            Test::Branch(e) => self.branch(e, tensors),
+            Test::Any => true,
+        }
+    }
+
+    fn branch(&self, e: &Expr, tensors: &[&Tensor]) -> bool {
+        if tensors.len() < self.graph.inputs.len() {
+            return false;
+        }
+        let types = tensors.iter().take(self.graph.inputs.len());
+        let types = types.map(|t| TensorType::known(t.dtype(), t.shape()));
+        let mut walk = TypeInterpreter { symbols: &[] };
+        let found = Demand::new(&self.graph, types.collect(), &[]).host(&mut walk, e);
+        // a rule that these tensors break is a call that does not take the path
+        found.is_ok_and(|value| !matches!(value, Ok(Host::Bool(false)) | Err(HostError::Failed(_))))
     }
 
     /// The guards in order.
@@ -66,6 +185,12 @@ impl fmt::Display for GuardChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source())
     }
+}
+
+/// The sizes that a name may stand for, if not all.
+fn range(symbol: &Symbol) -> Option<RangeInclusive<usize>> {
+    let (lo, hi) = (symbol.lo, symbol.hi);
+    (lo > 0 || hi.is_some()).then(|| lo..=hi.unwrap_or(usize::MAX))
 }
 
 /// How tightly Rust binds what a text is: the levels of [`HostBinary::symbol`], then these.

@@ -42,22 +42,26 @@ pub(super) struct Key {
     /// The values of the parameters that are sizes; `None` for kernel arguments.
     pub scalars: SmallVec<[Option<Host>; 2]>,
     pub grad: bool,
+    /// The numbers of the backend and of the instance.
+    pub of: (u64, u64),
 }
 
 impl Key {
-    pub(super) fn of(tensors: &[&Tensor], scalars: &[Host], key_params: &[bool]) -> Key {
+    pub(super) fn of(tensors: &[&Tensor], scalars: &[Host], key_params: &[bool], of: (u64, u64)) -> Key {
         // numbers of aggregates follow the parameters, and belong to the key
         let in_key = |(i, h): (usize, &Host)| key_params.get(i).is_none_or(|k| *k).then_some(*h);
         Key {
             tensors: tensors.iter().map(|t| TensorKey::of(t)).collect(),
             scalars: scalars.iter().enumerate().map(in_key).collect(),
             grad: is_grad_enabled(),
+            of,
         }
     }
 
     #[inline]
-    pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool) -> bool {
-        self.tensors.len() == tensors.len()
+    pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool, of: (u64, u64)) -> bool {
+        self.of == of
+            && self.tensors.len() == tensors.len()
             && self.tensors.iter().zip(tensors).all(|(k, t)| k.fits(t))
             && self
                 .scalars

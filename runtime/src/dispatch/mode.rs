@@ -10,6 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Run,
+    /// The same, and calls are noted.
+    Record,
     /// Plain bodies run, as if nothing were compiled.
     Disabled,
     /// Calls record which function they reached and return empty tensors.
@@ -31,7 +33,7 @@ impl Drop for Restore {
     }
 }
 
-fn with<R>(mode: Mode, f: impl FnOnce() -> R) -> R {
+pub(super) fn with<R>(mode: Mode, f: impl FnOnce() -> R) -> R {
     let _restore = set(mode);
     f()
 }

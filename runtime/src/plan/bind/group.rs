@@ -6,6 +6,9 @@ const BUG: &str = "this is a bug, please report it";
 
 impl<'a> Binder<'a> {
     pub(super) fn group(&mut self, u: u32, unit: &'a Unit) -> Result<()> {
+        if !self.how.fuses && unit.members.len() > 1 {
+            return self.split(unit, "options keep its operations apart".into());
+        }
         let emitted = self.instance.and_then(|i| i.kernels[u as usize].as_ref());
         let space = match IterSpace::of(unit, self) {
             Ok(space) if unit.members.len() == 1 || !self.divides_integers(unit) => space,
@@ -18,7 +21,7 @@ impl<'a> Binder<'a> {
             Err(reason) => return self.split(unit, reason),
         };
         let shared = match emitted {
-            Some((lowered, first)) if self.kernels != Kernels::Tile => {
+            Some((lowered, first)) if self.how.kernels != Kernels::Tile => {
                 let n = lowered.kernel.maps().count();
                 let strips = &self.strips.of(u)[*first as usize..*first as usize + n];
                 strips.iter().all(Strip::runs).then(|| (lowered.clone(), strips))
@@ -43,13 +46,13 @@ impl<'a> Binder<'a> {
                     let dtypes: Vec<String> = self.inputs.iter().map(|m| m.dtype.to_string()).collect();
                     format!("inputs of {}", dtypes.join(", "))
                 };
-                if self.kernels == Kernels::Emitted {
+                if self.how.kernels == Kernels::Emitted {
                     return Err(Error::msg(format!(
                         "group `{}` has no emitted kernel for {lacking}, and TENSORPLAY_KERNELS=emitted forbids the tile VM",
                         lowered.kernel.name,
                     )));
                 }
-                if self.kernels == Kernels::Any && !self.blob.instances.is_empty() {
+                if self.how.kernels == Kernels::Any && !self.blob.instances.is_empty() {
                     self.fallbacks.push(Fallback {
                         group: lowered.kernel.name.clone(),
                         reason: format!("no kernel was emitted for {lacking}"),
@@ -72,7 +75,7 @@ impl<'a> Binder<'a> {
         self.fallbacks.push(Fallback { group: name, reason });
         for m in &unit.members {
             let v: Value = m.node.into();
-            if !unit.outputs.contains(&v) && self.typing.dtype(v).is_half() {
+            if !self.how.rounds_each && !unit.outputs.contains(&v) && self.typing.dtype(v).is_half() {
                 self.wide.push(v);
             }
         }

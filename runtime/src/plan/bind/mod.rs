@@ -51,6 +51,27 @@ pub enum Kernels {
     Tile,
 }
 
+/// How groups are bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct How {
+    /// What they may run on.
+    pub kernels: Kernels,
+    /// Whether operations run together; if not, each is a kernel.
+    pub fuses: bool,
+    /// Whether half-precision values are rounded after every operation.
+    pub rounds_each: bool,
+}
+
+impl From<Kernels> for How {
+    fn from(kernels: Kernels) -> How {
+        How {
+            kernels,
+            fuses: true,
+            rounds_each: false,
+        }
+    }
+}
+
 /// What binding reads of a tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Meta {
@@ -82,7 +103,18 @@ pub(crate) fn bind(
     inputs: &[Meta],
     scalars: &[Option<Host>],
     call: Option<&[Host]>,
-    kernels: Kernels,
+    how: impl Into<How>,
+) -> Result<Plan> {
+    bind_with(blob, strips, inputs, scalars, call, how.into())
+}
+
+fn bind_with(
+    blob: &Blob,
+    strips: &Strips,
+    inputs: &[Meta],
+    scalars: &[Option<Host>],
+    call: Option<&[Host]>,
+    how: How,
 ) -> Result<Plan> {
     let module = &blob.module;
     let dtypes: Vec<DType> = inputs.iter().map(|m| m.dtype).collect();
@@ -115,7 +147,7 @@ pub(crate) fn bind(
         strips,
         typing,
         scalars,
-        kernels,
+        how,
         instance,
         shapes: Vec::with_capacity(module.graph.nodes.len()),
         places: vec![Vec::new(); module.graph.nodes.len()],
@@ -146,7 +178,7 @@ struct Binder<'a> {
     strips: &'a Strips,
     typing: Typing,
     scalars: &'a [Option<Host>],
-    kernels: Kernels,
+    how: How,
     instance: Option<&'a Instance>,
     shapes: Vec<Vec<Sizes>>,
     places: Vec<Vec<Option<Place>>>,

@@ -182,7 +182,7 @@ impl Binder<'_> {
                     "`{op}` has no region {r}; this is a bug, please report it"
                 ))
             })?;
-            let plan = bind(region, &strips, &metas, self.scalars, None, self.kernels)?;
+            let plan = bind(region, &strips, &metas, self.scalars, None, self.how)?;
             self.fallbacks.extend(plan.fallbacks.iter().cloned());
             Ok(plan)
         };

@@ -1,0 +1,449 @@
+//! The registry: backends by name.
+//!
+//! Problem: a name has to mean one backend, wherever it comes from: built in, registered by hand, or submitted by a crate
+//! that was linked. Method: a name that is owned (the first two) wins over a submission; every registration is a [`Slot`]
+//! of its own with a number that is never used again, which is what keys of tables hold. Invariants: a slot makes its
+//! backend once; no lock is held meanwhile; what was compiled by a backend that is gone is never run again.
+
+use super::entry::{BackendCapabilities, BackendEntry, CONTRACT_VERSION};
+use super::{Backend, failed, guarded};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The name of the built-in compiler.
+pub(crate) const STAX: &str = "stax";
+
+/// A backend that is part of tensorplay.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct BuiltIn(pub &'static BackendEntry);
+
+/// A backend of another crate.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Submitted(pub &'static BackendEntry);
+
+inventory::collect!(BuiltIn);
+inventory::collect!(Submitted);
+
+/// A registration.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Never used again; 0 is the built-in compiler.
+    pub id: u64,
+    pub entry: &'static BackendEntry,
+    /// A tag that registration added.
+    tag: Option<&'static str>,
+    built_in: bool,
+    live: AtomicBool,
+    making: Mutex<()>,
+    made: Mutex<Option<Made>>,
+}
+
+struct Made(Arc<dyn Backend>);
+
+impl std::fmt::Debug for Made {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Made")
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    fn new(entry: &'static BackendEntry, tag: Option<&'static str>, built_in: bool) -> &'static Slot {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = match built_in && entry.name == STAX {
+            true => 0,
+            false => NEXT.fetch_add(1, Relaxed),
+        };
+        // a registration leaves a few words behind; what it made is freed
+        Box::leak(Box::new(Slot {
+            id,
+            entry,
+            tag,
+            built_in,
+            live: AtomicBool::new(true),
+            making: Mutex::new(()),
+            made: Mutex::new(None),
+        }))
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.load(Relaxed)
+    }
+
+    fn has_tag(&self, tag: &str) -> bool {
+        self.tag == Some(tag) || self.entry.tags.contains(&tag)
+    }
+
+    /// The backend, made if it was not yet.
+    pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>> {
+        check(self.entry)?;
+        let made = || lock(&self.made).as_ref().map(|m| m.0.clone());
+        if let Some(backend) = made() {
+            return Ok(backend);
+        }
+        let _turn = lock(&self.making);
+        if let Some(backend) = made() {
+            return Ok(backend);
+        }
+        let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "make", e))?;
+        let backend: Arc<dyn Backend> = make.into();
+        if self.is_live() {
+            *lock(&self.made) = Some(Made(backend.clone()));
+        }
+        Ok(backend)
+    }
+
+    fn retire(&self) {
+        self.live.store(false, Relaxed);
+        // dropped after the lock is released
+        let _made = lock(&self.made).take();
+    }
+}
+
+/// Whether a backend can be had here.
+fn check(entry: &BackendEntry) -> Result<()> {
+    let unavailable = |message: String, help: String| {
+        Err(Error::BackendUnavailable {
+            name: entry.name.into(),
+            message,
+            help,
+        })
+    };
+    let c = &entry.capabilities;
+    let missing = c.missing();
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|d| d.name).collect();
+        let installs: Vec<&str> = missing.iter().map(|d| d.install).collect();
+        return unavailable(
+            format!("needs {}", names.join(", ")),
+            format!("install with `{}`", installs.join("` and `")),
+        );
+    }
+    if c.contract_version > CONTRACT_VERSION {
+        return unavailable(
+            format!(
+                "is written for revision {} of the backend contract, this tensorplay has {CONTRACT_VERSION}",
+                c.contract_version
+            ),
+            "upgrade tensorplay".into(),
+        );
+    }
+    let Some(core) = version(env!("CARGO_PKG_VERSION")) else {
+        return Ok(());
+    };
+    let present = env!("CARGO_PKG_VERSION");
+    if let Some(min) = c.min_core_version
+        && version(min).is_some_and(|min| core < min)
+    {
+        return unavailable(
+            format!("requires tensorplay >= {min}, this is {present}"),
+            "upgrade tensorplay".into(),
+        );
+    }
+    if let Some(max) = c.max_core_version
+        && version(max).is_some_and(|max| core > max)
+    {
+        return unavailable(
+            format!("supports tensorplay <= {max}, this is {present}"),
+            "upgrade the backend".into(),
+        );
+    }
+    Ok(())
+}
+
+/// Major, minor, patch.
+fn version(text: &str) -> Option<[u64; 3]> {
+    let core = text.split(['-', '+']).next()?;
+    let mut parts = core.split('.').map(|p| p.parse::<u64>().ok());
+    let mut next = || parts.next().unwrap_or(Some(0));
+    Some([next()?, next()?, next()?])
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    owned: BTreeMap<&'static str, &'static Slot>,
+    submitted: BTreeMap<&'static str, &'static Slot>,
+}
+
+impl Names {
+    fn get(&self, name: &str) -> Option<&'static Slot> {
+        self.owned.get(name).or_else(|| self.submitted.get(name)).copied()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Slot> {
+        let hidden = |name: &&str| !self.owned.contains_key(*name);
+        let submitted = self.submitted.iter().filter(move |(name, _)| hidden(name));
+        self.owned.values().copied().chain(submitted.map(|(_, s)| *s))
+    }
+}
+
+static NAMES: LazyLock<Mutex<Names>> = LazyLock::new(|| {
+    let mut names = Names::default();
+    for BuiltIn(entry) in inventory::iter::<BuiltIn> {
+        names.owned.insert(entry.name, Slot::new(entry, None, true));
+    }
+    for Submitted(entry) in inventory::iter::<Submitted> {
+        let name = entry.name;
+        if names.get(name).is_some() {
+            log::warn!("the submitted backend `{name}` is ignored: the name is taken");
+            continue;
+        }
+        names.submitted.insert(name, Slot::new(entry, None, false));
+    }
+    Mutex::new(names)
+});
+
+/// The backend of functions that name none; null is the built-in compiler.
+static DEFAULT: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The default, unless it is the built-in compiler.
+#[inline]
+pub(crate) fn default_slot() -> Option<&'static Slot> {
+    let slot = DEFAULT.load(std::sync::atomic::Ordering::Acquire);
+    // SAFETY: null, or a slot that was leaked.
+    unsafe { slot.as_ref() }
+}
+
+/// The registration under a name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn slot(name: &str) -> Result<&'static Slot> {
+    let names = lock(&NAMES);
+    if let Some(slot) = names.get(name) {
+        return Ok(slot);
+    }
+    let known: Vec<&str> = names.all().map(|s| s.name()).collect();
+    Err(Error::InvalidBackend {
+        name: name.into(),
+        suggestions: nearest(name, &known),
+    })
+}
+
+/// Up to two names that resemble one.
+fn nearest(name: &str, known: &[&'static str]) -> Vec<String> {
+    let mut close: Vec<(usize, &str)> = known
+        .iter()
+        .map(|k| (distance(name, k), *k))
+        .filter(|(d, k)| *d <= (k.len().max(name.len()) / 3).max(1))
+        .collect();
+    close.sort_unstable();
+    close.into_iter().take(2).map(|(_, k)| k.to_string()).collect()
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn register(entry: &'static BackendEntry, tag: Option<&'static str>) -> Result<()> {
+    let refused = |message: &str| {
+        Err(Error::BackendUnavailable {
+            name: entry.name.into(),
+            message: message.into(),
+            help: "register it under another name, or call unregister_backend(..) first".into(),
+        })
+    };
+    if entry.name.trim().is_empty() {
+        return refused("a backend needs a name");
+    }
+    let mut names = lock(&NAMES);
+    if names.owned.contains_key(entry.name) {
+        return refused("a backend of this name is already registered");
+    }
+    names.owned.insert(entry.name, Slot::new(entry, tag, false));
+    Ok(())
+}
+
+/// Registers a backend under its name. A submitted backend of that name is hidden until this one is unregistered.
+///
+/// # Errors
+/// The name is empty, or owned.
+pub fn register_backend(entry: &'static BackendEntry) -> Result<()> {
+    register(entry, None)
+}
+
+/// The same with the tag `debug`.
+///
+/// # Errors
+/// See [`register_backend`].
+pub fn register_debug_backend(entry: &'static BackendEntry) -> Result<()> {
+    register(entry, Some("debug"))
+}
+
+/// The same with the tag `experimental`.
+///
+/// # Errors
+/// See [`register_backend`].
+pub fn register_experimental_backend(entry: &'static BackendEntry) -> Result<()> {
+    register(entry, Some("experimental"))
+}
+
+/// Takes back a registration; what it compiled is not run again. A name that nobody registered, and one that is built in,
+/// is left alone. If it is the default backend, `"stax"` is the default again.
+pub fn unregister_backend(name: &str) {
+    let slot = {
+        let mut names = lock(&NAMES);
+        let owned = names.owned.get(name).copied().filter(|s| !s.built_in);
+        match owned {
+            Some(slot) => {
+                names.owned.remove(name);
+                slot
+            }
+            None => return,
+        }
+    };
+    if default_slot().is_some_and(|d| d.id == slot.id) {
+        DEFAULT.store(std::ptr::null_mut(), std::sync::atomic::Ordering::Release);
+    }
+    slot.retire();
+}
+
+/// What [`list_backends`] lists.
+#[derive(Clone, Copy, Debug)]
+pub struct ListBackends<'a> {
+    /// Backends with one of these tags are left out.
+    pub exclude_tags: &'a [&'a str],
+    /// Whether those are listed whose dependencies are missing.
+    pub include_unavailable: bool,
+}
+
+impl Default for ListBackends<'_> {
+    fn default() -> Self {
+        ListBackends {
+            exclude_tags: &["debug", "experimental"],
+            include_unavailable: false,
+        }
+    }
+}
+
+/// The names of backends, sorted.
+///
+/// ```
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
+/// use tensorplay::compiler::{ListBackends, list_backends};
+/// let all = ListBackends { exclude_tags: &[], include_unavailable: true };
+/// assert!(list_backends(ListBackends::default()).iter().all(|b| list_backends(all).contains(b)));
+/// ```
+pub fn list_backends(what: ListBackends<'_>) -> Vec<String> {
+    let slots: Vec<&Slot> = lock(&NAMES).all().collect();
+    let mut listed: Vec<String> = slots
+        .into_iter()
+        .filter(|s| !what.exclude_tags.iter().any(|t| s.has_tag(t)))
+        .filter(|s| what.include_unavailable || s.entry.capabilities.missing().is_empty())
+        .map(|s| s.name().to_string())
+        .collect();
+    listed.sort();
+    listed
+}
+
+/// The backend of a name, made if this is the first look-up.
+///
+/// # Errors
+/// In this order: the name is unknown ([`Error::InvalidBackend`]); a dependency is missing, the backend is written for a later
+/// contract, or for an earlier or later tensorplay ([`Error::BackendUnavailable`]); it cannot be made.
+pub fn lookup_backend(name: &str) -> Result<Arc<dyn Backend>> {
+    slot(name)?.backend()
+}
+
+/// Makes a backend the one of functions that name none; `None` is `"stax"` again.
+///
+/// # Errors
+/// See [`lookup_backend`].
+pub fn set_default_backend<'a>(name: impl Into<Option<&'a str>>) -> Result<()> {
+    let found = match name.into() {
+        None => None,
+        Some(name) => {
+            let slot = slot(name)?;
+            slot.backend()?;
+            Some(slot)
+        }
+    };
+    let pointer = match found {
+        Some(slot) if slot.id != 0 => std::ptr::from_ref(slot).cast_mut(),
+        _ => std::ptr::null_mut(),
+    };
+    DEFAULT.store(pointer, std::sync::atomic::Ordering::Release);
+    Ok(())
+}
+
+/// The name of the backend of functions that name none.
+pub fn get_default_backend() -> String {
+    default_slot().map_or(STAX, Slot::name).to_string()
+}
+
+/// What a backend declares, available or not.
+///
+/// # Errors
+/// The name is unknown.
+pub fn get_backend_capabilities(name: &str) -> Result<BackendCapabilities> {
+    Ok(slot(name)?.entry.capabilities)
+}
+
+/// Calls `reset` of every backend that was made.
+pub(crate) fn reset() {
+    let slots: Vec<&Slot> = {
+        let names = lock(&NAMES);
+        let hidden = names.submitted.values().copied();
+        let mut all: Vec<&Slot> = names.all().chain(hidden).collect();
+        all.sort_by_key(|s| s.id);
+        all.dedup_by_key(|s| s.id);
+        all
+    };
+    for slot in slots {
+        let made = lock(&slot.made).as_ref().map(|m| m.0.clone());
+        if let Some(backend) = made {
+            let reset = guarded(|| {
+                backend.reset();
+                Ok(())
+            });
+            if let Err(e) = reset {
+                log::warn!("backend `{}`: reset: {e}", slot.name());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_resemble() {
+        let known = ["stax", "eager", "eager_debug", "cudagraphs"];
+        assert_eq!(nearest("staxx", &known), ["stax"]);
+        assert_eq!(nearest("stx", &known), ["stax"]);
+        assert_eq!(nearest("eagre", &known), [""; 0]);
+        assert_eq!(nearest("onnx", &known), [""; 0]);
+    }
+
+    #[test]
+    fn versions_are_numbers() {
+        assert!(version("0.10.0") > version("0.9.12"));
+        assert_eq!(version("1.2.3-beta.1"), Some([1, 2, 3]));
+        assert_eq!(version("2"), Some([2, 0, 0]));
+        assert_eq!(version("next"), None);
+    }
+}

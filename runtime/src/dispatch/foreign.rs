@@ -1,0 +1,480 @@
+//! Calls on a backend other than the built-in compiler.
+//!
+//! Problem: a backend compiles graphs, but the graph of a function calls other functions, loops over fields whose number
+//! the call tells, and has one path of several. Method: the graphs as they were written are linked as those of the
+//! built-in compiler are, with composites whole; what the key fixes becomes literal, what nothing reads is dropped. The
+//! result is given to the backend once for an entry, or for a layout where sizes are numbers.
+//! Invariants: an executable is run with tensors of the metadata that it was compiled for (but for symbolic sizes), and
+//! what it gives is checked against the shape rules before the caller sees it.
+
+use super::function::{Function, lock};
+use super::key::Key;
+use super::miss::Made;
+use super::pattern::{dim, pattern};
+use super::table::{Exec, State, check_variable, no_callee};
+use crate::backend::registry::Slot;
+use crate::backend::{CompileOptions, Executable, failed, guarded};
+use crate::config;
+use crate::device::same_device;
+use crate::dispatch::counters;
+use crate::example::{Example, ReuseHash};
+use crate::kernels::strip::Strip;
+use crate::ladder::{self, Rung};
+use crate::plan::bind::{Meta, PathTypes};
+use crate::plan::link::{Callable, link};
+use crate::plan::{Results, StepCounts};
+use crate::{DType, Error, Result, Tensor};
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use tensorplay_graph::passes::shape_prop;
+use tensorplay_graph::{
+    Arg, Expr, GraphModule, Host, HostType, Interpreter, NodeId, NodeKind, TensorType, Value, Write,
+};
+use tensorplay_stax::blob::{Blob, Instance};
+use tensorplay_stax::schedule::Schedule;
+
+/// A function as it was written.
+#[derive(Debug)]
+pub(super) struct Source {
+    function: &'static Function,
+    consts: Vec<Host>,
+    paths: Vec<Blob>,
+    made: Mutex<Vec<Arc<Compiled>>>,
+}
+
+/// What backends made, at most; the oldest goes first.
+const KEPT: usize = 64;
+
+/// What a backend made for an entry.
+pub(super) struct Compiled {
+    backend: u64,
+    name: &'static str,
+    pattern: String,
+    module: GraphModule,
+    executable: Box<dyn Executable>,
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` compiled by `{}`", self.pattern, self.name)
+    }
+}
+
+/// What a call on a backend runs.
+#[derive(Debug)]
+pub(super) struct Foreign {
+    function: &'static Function,
+    compiled: Arc<Compiled>,
+    inputs: Inputs,
+    /// What it gives, as far as the shape rules tell.
+    outputs: Vec<TensorType>,
+}
+
+/// Which tensors and numbers of a call a graph takes.
+#[derive(Debug)]
+struct Inputs {
+    tensors: Vec<u32>,
+    /// The first numbers, with their types.
+    scalars: Vec<HostType>,
+}
+
+impl Inputs {
+    fn of(&self, tensors: &[&Tensor], scalars: &[Host]) -> Vec<Tensor> {
+        let tensors = self.tensors.iter().map(|&i| tensors[i as usize].snapshot());
+        let numbers = self.scalars.iter().zip(scalars);
+        tensors.chain(numbers.map(|(ty, h)| number(*ty, *h))).collect()
+    }
+}
+
+/// A number as a tensor of one element.
+fn number(ty: HostType, value: Host) -> Tensor {
+    let dtype = match (ty, value) {
+        (HostType::F32, _) => DType::F32,
+        (HostType::F64 | HostType::FloatLiteral, _) => DType::F64,
+        (HostType::Bool, _) => DType::Bool,
+        (HostType::I32, _) => DType::I32,
+        (HostType::Number, Host::Float(_)) => DType::F64,
+        (HostType::Number, Host::Bool(_)) => DType::Bool,
+        _ => DType::I64,
+    };
+    match (dtype, value) {
+        (DType::F32, v) => Tensor::from_slice(&[v.as_float().unwrap_or(0.0) as f32], ()),
+        (DType::F64, v) => Tensor::from_slice(&[v.as_float().unwrap_or(0.0)], ()),
+        (DType::Bool, v) => Tensor::from_slice(&[matches!(v, Host::Bool(true))], ()),
+        (DType::I32, v) => Tensor::from_slice(&[v.as_int().unwrap_or(0) as i32], ()),
+        (_, Host::DType(d)) => Tensor::from_slice(&[d as i64], ()),
+        (_, v) => Tensor::from_slice(&[v.as_int().unwrap_or(0)], ()),
+    }
+}
+
+impl Foreign {
+    pub(super) fn module(&self) -> &GraphModule {
+        &self.compiled.module
+    }
+
+    pub(super) fn run(&self, tensors: &[&Tensor], scalars: &[Host]) -> Result<Results> {
+        counters::BACKEND_CALLS.add(1);
+        let module = self.module();
+        let mut updated = Vec::with_capacity(module.updates.len());
+        for &i in &module.updates {
+            updated.push(tensors[self.inputs.tensors[i as usize] as usize]);
+        }
+        let names = module.updates.iter().map(|&i| module.graph.inputs[i as usize]);
+        for (t, id) in updated.iter().zip(names) {
+            check_variable(&module.graph.node(id).name, t)?;
+        }
+        let inputs = self.inputs.of(tensors, scalars);
+        let c = &self.compiled;
+        let results = guarded(|| c.executable.run(&inputs)).map_err(|e| self.error(e))?;
+        self.check(&results)?;
+        let mut results = Results::from_vec(results);
+        let returned = module.returned();
+        for (t, new) in updated.iter().zip(&results[returned..]) {
+            t.try_assign(new)?;
+        }
+        results.drain(returned..returned + updated.len());
+        Ok(results)
+    }
+
+    /// An operation's own error is the caller's; any other names the backend.
+    fn error(&self, e: Error) -> Error {
+        match e {
+            Error::Shape(_)
+            | Error::DType(_)
+            | Error::Index(_)
+            | Error::Value(_)
+            | Error::Device(_)
+            | Error::OutOfMemory { .. } => e,
+            e => failed(self.compiled.name, self.function.path(), e),
+        }
+    }
+
+    fn check(&self, results: &[Tensor]) -> Result<()> {
+        let wrong = |message: String| {
+            Err(failed(
+                self.compiled.name,
+                self.function.path(),
+                Error::msg(message),
+            ))
+        };
+        if results.len() != self.module().graph.outputs.len() {
+            return wrong(format!(
+                "it gave {} tensors, the graph has {} outputs",
+                results.len(),
+                self.module().graph.outputs.len()
+            ));
+        }
+        for (i, (t, ty)) in results.iter().zip(&self.outputs).enumerate() {
+            let fits = ty.dtype.is_none_or(|d| d == t.dtype()) && ty.sizes().is_none_or(|s| s == t.shape());
+            if !fits {
+                let got = TensorType::known(t.dtype(), t.shape());
+                return wrong(format!(
+                    "output {i} is {}, the graph gives {}",
+                    got.display(&[]),
+                    ty.display(&[])
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// The function as it was written.
+    pub(super) fn source(&'static self) -> Result<&'static Source> {
+        let source = self.source.get_or_init(|| {
+            let paths = self.paths.iter().map(|b| b.source().map(|m| blob(&m)));
+            Ok(Source {
+                function: self.function,
+                consts: self.consts.clone(),
+                paths: paths
+                    .collect::<std::result::Result<_, _>>()
+                    .map_err(|e| e.to_string())?,
+                made: Mutex::default(),
+            })
+        });
+        source.as_ref().map_err(|m| Error::GraphCapture(m.clone()))
+    }
+}
+
+/// A graph in the form that linking takes, without kernels.
+fn blob(source: &GraphModule) -> Blob {
+    let instance = Instance {
+        inputs: Vec::new(),
+        kernels: Vec::new(),
+    };
+    Blob::linked(
+        source.clone(),
+        source.graph.clone(),
+        Schedule::default(),
+        instance,
+        source.regions.iter().map(blob).collect(),
+    )
+}
+
+impl Callable for Source {
+    fn name(&self) -> &str {
+        self.function.path()
+    }
+    fn paths(&self) -> &[Blob] {
+        &self.paths
+    }
+    fn strips(&self) -> &'static [Strip] {
+        &[]
+    }
+    fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
+        match self.function.callees.get(number) {
+            Some(reach) => Ok(reach().state()?.source()?),
+            None => Err(no_callee(self.function, number)),
+        }
+    }
+    fn note_entry(&self, _: usize, _: &str) {}
+    fn consts(&self) -> &[Host] {
+        &self.consts
+    }
+    fn reuse_limit(&self) -> Option<usize> {
+        self.function.reuse_limit
+    }
+    fn reuse_hash(&self) -> Option<ReuseHash> {
+        self.function.reuse_hash
+    }
+}
+
+/// Links a call, and has it compiled unless that was done for its entry.
+pub(super) fn prepare(
+    state: &'static State,
+    slot: &'static Slot,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+    of: (u64, u64),
+) -> Result<Made> {
+    same_device("call", tensors)?;
+    let settings = &state.function.settings;
+    let dynamic = settings.is_dynamic(&config::checked()?);
+    let source = state.source()?;
+    let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+    let linked = link(source, &metas, scalars)?;
+    let key = Key::of(tensors, scalars, &state.key_params, of);
+    let (module, inputs) = graph(state, linked.path, &linked.blob, &key, dynamic);
+    let types = metas.iter().map(|m| TensorType::known(m.dtype, &m.shape));
+    let outputs = PathTypes::new(&linked.blob, scalars)
+        .run(&linked.blob.module.graph, types.collect(), scalars)
+        .map_err(PathTypes::error)?;
+    let pattern = pattern(&linked.blob.module, &key, dynamic);
+    let same = |c: &&Arc<Compiled>| c.backend == slot.id && c.pattern == pattern && c.module == module;
+    let known = lock(&source.made).iter().find(same).cloned();
+    let compiled = match known {
+        Some(compiled) => compiled,
+        None => {
+            let symbolic = |m: &GraphModule| {
+                let types = m
+                    .graph
+                    .inputs
+                    .iter()
+                    .filter_map(|id| m.graph.node(*id).types.first());
+                types.into_iter().any(|t| t.sizes().is_none())
+            };
+            let options = settings.options(dynamic || symbolic(&module));
+            let examples = inputs.of(tensors, scalars);
+            let examples: Vec<Example> = examples.iter().map(Example::of).collect();
+            let compiled = Arc::new(compile(state, slot, pattern, module, &examples, &options)?);
+            let mut made = lock(&source.made);
+            made.retain(|c| {
+                c.backend != slot.id || c.pattern != compiled.pattern || c.module != compiled.module
+            });
+            if made.len() >= KEPT {
+                made.remove(0);
+            }
+            made.push(compiled.clone());
+            compiled
+        }
+    };
+    Ok(Made {
+        path: linked.path,
+        linked: linked.blob,
+        lengths: linked.lengths,
+        counts: StepCounts::default(),
+        codegen: compiled.executable.codegen(),
+        exec: Exec::Foreign(Foreign {
+            function: state.function,
+            compiled,
+            inputs,
+            outputs,
+        }),
+    })
+}
+
+fn compile(
+    state: &State,
+    slot: &'static Slot,
+    pattern: String,
+    module: GraphModule,
+    examples: &[Example],
+    options: &CompileOptions,
+) -> Result<Compiled> {
+    let function = state.function.path();
+    if cfg!(debug_assertions) {
+        tensorplay_graph::verify(&module).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Error::GraphCapture(format!(
+                "`{function}`: {}; this is a bug, please report it",
+                errors.join("; ")
+            ))
+        })?;
+    }
+    ladder::tell(Rung::Graphs, false, || {
+        format!("`{function}` for backend `{}`, {pattern}:\n{module}", slot.name())
+    });
+    counters::BACKEND_COMPILES.add(1);
+    let backend = slot.backend()?;
+    let executable = guarded(|| backend.compile(&module, examples, options))
+        .map_err(|e| failed(slot.name(), function, e))?;
+    if options.strict_native && !executable.codegen().is_native() {
+        return Err(Error::NotNative {
+            function: function.into(),
+            reason: format!("backend `{}` runs {} code", slot.name(), executable.codegen()),
+        });
+    }
+    Ok(Compiled {
+        backend: slot.id,
+        name: slot.name(),
+        pattern,
+        module,
+        executable,
+    })
+}
+
+/// The graph that a backend is given: what the key fixes is literal, and inputs that nothing reads are gone.
+fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (GraphModule, Inputs) {
+    let mut module = blob.module.clone();
+    let consts = state.consts.len();
+    let given = module.scalars.len().saturating_sub(consts);
+    let hosts: Vec<Expr> = module
+        .scalars
+        .iter()
+        .enumerate()
+        .map(|(i, s)| match key.scalars.get(i).copied().flatten() {
+            Some(value) => typed(value, s.ty),
+            None => state
+                .consts
+                .get(i.wrapping_sub(given))
+                .map_or(Expr::Param(i as u32, s.ty), |c| typed(*c, s.ty)),
+        })
+        .collect();
+    close(&mut module, &hosts);
+    module.scalars.truncate(given);
+    module.graph.guards.clear();
+    module.callees.clear();
+    module.aggregates.clear();
+    module.fields.clear();
+    if let Some(name) = state.function.settings.name {
+        module.name = name.into();
+    }
+    for (i, k) in key.tensors.iter().enumerate() {
+        let rank = k.shape.len();
+        let dims = k.shape.iter().enumerate();
+        let shape = dims
+            .map(|(d, &n)| dim(&blob.module, i, (d, rank), n, dynamic))
+            .collect();
+        let id = module.graph.inputs[i];
+        module.graph.nodes[id.index()].types = vec![TensorType {
+            dtype: Some(k.dtype),
+            shape: Some(shape),
+        }];
+    }
+    shape_prop::run(&mut module);
+    let source = &state.paths[path].module;
+    let own = source.graph.inputs.len() - source.fields.len();
+    let tensors = drop_unread(&mut module, own);
+    let scalars = module.scalars.iter().map(|s| s.ty).collect();
+    (module, Inputs { tensors, scalars })
+}
+
+/// A value as an expression of that type.
+fn typed(value: Host, ty: HostType) -> Expr {
+    let open = matches!(
+        ty,
+        HostType::Number | HostType::IntLiteral | HostType::FloatLiteral
+    );
+    match value {
+        Host::Int(_) | Host::Float(_) if !open => Expr::Cast(ty, Box::new(Expr::Literal(value))),
+        _ => Expr::Literal(value),
+    }
+}
+
+/// Puts expressions in the places of the numbers.
+fn close(module: &mut GraphModule, hosts: &[Expr]) {
+    fn arg(a: &mut Arg, hosts: &[Expr]) {
+        match a {
+            Arg::Host(e) => *e = e.substituted(&|i| hosts.get(i as usize).cloned(), &mut |v| v),
+            Arg::List(l) => l.iter_mut().for_each(|a| arg(a, hosts)),
+            Arg::Value(_) | Arg::Field(_) | Arg::None => {}
+        }
+    }
+    for node in &mut module.graph.nodes {
+        node.args_mut().iter_mut().for_each(|a| arg(a, hosts));
+    }
+    module.regions.iter_mut().for_each(|r| close(r, hosts));
+}
+
+/// Takes out the inputs behind the first `own` that nothing reads; which ones are left.
+fn drop_unread(module: &mut GraphModule, own: usize) -> Vec<u32> {
+    let graph = &module.graph;
+    let mut read = vec![false; graph.nodes.len()];
+    let mut see = |v: Value| read[v.node.index()] = true;
+    graph
+        .nodes
+        .iter()
+        .for_each(|n| n.args().iter().for_each(|a| a.values(&mut see)));
+    graph.outputs.iter().for_each(|v| see(*v));
+    let written = module.writes.iter().filter_map(|w| match w {
+        Write::Input(i) => Some(*i),
+        Write::Elements(..) => None,
+    });
+    for i in module.updates.iter().copied().chain(written) {
+        see(graph.inputs[i as usize].into());
+    }
+    let kept: Vec<u32> = (0..graph.inputs.len() as u32)
+        .filter(|&i| (i as usize) < own || read[graph.inputs[i as usize].index()])
+        .collect();
+    let place = |i: u32| kept.binary_search(&i).unwrap_or(0) as u32;
+    let mut map: Vec<NodeId> = Vec::with_capacity(graph.nodes.len());
+    let mut nodes = Vec::with_capacity(graph.nodes.len());
+    for mut node in std::mem::take(&mut module.graph.nodes) {
+        let new = NodeId(nodes.len() as u32);
+        map.push(new);
+        match &mut node.kind {
+            NodeKind::Input(i) if kept.binary_search(i).is_err() => continue,
+            NodeKind::Input(i) => *i = place(*i),
+            NodeKind::Call(_, args) => args
+                .iter_mut()
+                .for_each(|a| a.map_values(&mut |v| moved(&map, v))),
+        }
+        nodes.push(node);
+    }
+    module.graph.nodes = nodes;
+    module.graph.outputs.iter_mut().for_each(|v| *v = moved(&map, *v));
+    let inputs = std::mem::take(&mut module.graph.inputs);
+    module.graph.inputs = kept.iter().map(|&i| map[inputs[i as usize].index()]).collect();
+    module.specs = kept
+        .iter()
+        .map(|&i| module.specs.get(i as usize).cloned().flatten())
+        .collect();
+    module.updates.iter_mut().for_each(|i| *i = place(*i));
+    for w in &mut module.writes {
+        if let Write::Input(i) = w {
+            *i = place(*i);
+        }
+    }
+    module.statics.retain(|(i, _)| kept.binary_search(i).is_ok());
+    module.statics.iter_mut().for_each(|(i, _)| *i = place(*i));
+    kept
+}
+
+fn moved(map: &[NodeId], v: Value) -> Value {
+    Value {
+        node: map[v.node.index()],
+        index: v.index,
+    }
+}

@@ -1,0 +1,330 @@
+//! A miss: a call that no plan fits is bound, and its plan published.
+
+use super::foreign;
+use super::function::lock;
+use super::guard::GuardChain;
+use super::key::Key;
+use super::pattern::pattern;
+use super::reason::{self, Recompile};
+use super::table::{Bound, BoundBlob, Entries, EntryKey, Exec, State};
+use super::tally::Tally;
+use crate::backend::registry::{STAX, Slot};
+use crate::backend::{Codegen, CompileOptions};
+use crate::config::{self, Config};
+use crate::device::same_device;
+use crate::dispatch::counters;
+use crate::ladder::{self, Rung};
+use crate::plan::bind::{How, Kernels, Meta, bind as bind_plan};
+use crate::plan::link::{LinkedBlob, link};
+use crate::plan::{Plan, StepCounts};
+use crate::{Error, Result, Tensor};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use tensorplay_graph::{GraphModule, Host};
+
+/// The kernels that `TENSORPLAY_KERNELS` forces.
+fn kernels() -> Result<Kernels> {
+    const VARIABLE: &str = "TENSORPLAY_KERNELS";
+    static KERNELS: OnceLock<std::result::Result<Kernels, String>> = OnceLock::new();
+    let kernels = KERNELS.get_or_init(|| {
+        let value = std::env::var_os(VARIABLE).unwrap_or_default();
+        match value.to_str().map(str::trim) {
+            Some("emitted") => Ok(Kernels::Emitted),
+            Some("tile") => Ok(Kernels::Tile),
+            Some("") => Ok(Kernels::Any),
+            _ => Err(value.to_string_lossy().into_owned()),
+        }
+    });
+    kernels.clone().map_err(|value| Error::Environment {
+        variable: VARIABLE,
+        value,
+        expected: "emitted or tile",
+    })
+}
+
+/// How the groups of a function are bound.
+pub(super) fn how(options: &CompileOptions, function: &str) -> Result<How> {
+    let on = options.resolved()?;
+    let is = |name: &str| on.get(name).copied().unwrap_or(false);
+    for name in ["cudagraphs", "max_autotune", "coordinate_descent_tuning"] {
+        if is(name) {
+            log::debug!("`{function}`: skipping {name} due to cpu device");
+        }
+    }
+    let emulate = is("emulate_precision_casts");
+    let kernels = match kernels()? {
+        Kernels::Any if !is("native") => Kernels::Tile,
+        forced => forced,
+    };
+    Ok(How {
+        kernels,
+        fuses: is("fusion") && !emulate,
+        rounds_each: emulate,
+    })
+}
+
+/// What a call was bound to.
+pub(super) struct Made {
+    pub path: usize,
+    pub exec: Exec,
+    pub linked: LinkedBlob<'static>,
+    pub lengths: Vec<u32>,
+    pub counts: StepCounts,
+    pub codegen: Codegen,
+}
+
+/// Links and binds a call for the built-in compiler.
+fn native(state: &'static State, metas: &[Meta], scalars: &[Host], key: &Key) -> Result<Made> {
+    let linked = link(state, metas, scalars)?;
+    let options = state.function.settings.options(false);
+    let how = how(&options, state.function.path())?;
+    let plan = bind_plan(
+        &linked.blob,
+        &linked.strips,
+        metas,
+        &key.scalars,
+        Some(scalars),
+        how,
+    )?;
+    let codegen = match plan.counts.tile + plan.counts.splits {
+        0 => Codegen::StaxNative,
+        _ => Codegen::TileVm,
+    };
+    if options.strict_native && codegen != Codegen::StaxNative {
+        return Err(not_native(state, &plan));
+    }
+    for entry in &linked.entries {
+        entry.callable.note_entry(entry.path, &entry.pattern);
+    }
+    counters::FALLBACKS.add(plan.fallbacks.len() as u64);
+    for f in &plan.fallbacks {
+        ladder::tell(Rung::Kernels, false, || {
+            format!(
+                "`{}`: group `{}` falls back: {}",
+                state.function.path(),
+                f.group,
+                f.reason
+            )
+        });
+    }
+    Ok(Made {
+        path: linked.path,
+        linked: linked.blob,
+        lengths: linked.lengths,
+        counts: plan.counts,
+        codegen,
+        exec: Exec::Plan(plan),
+    })
+}
+
+fn not_native(state: &State, plan: &Plan) -> Error {
+    let reason = match plan.fallbacks.first() {
+        Some(f) => format!("group {f}"),
+        None => "TENSORPLAY_KERNELS or options(native = false) keeps it on the tile VM".into(),
+    };
+    Error::NotNative {
+        function: state.function.path().into(),
+        reason,
+    }
+}
+
+/// Finds the plan of a call that missed, or makes it.
+#[cold]
+pub(super) fn bind(
+    state: &'static State,
+    backend: Option<&'static Slot>,
+    instance: u64,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+) -> Result<Arc<Bound>> {
+    let of = (backend.map_or(0, |b| b.id), instance);
+    // code of a backend may call the function again: it runs outside the lock
+    let compiled = match backend {
+        Some(slot) => Some(foreign::prepare(state, slot, tensors, scalars, of)?),
+        None => None,
+    };
+    let mut entries = lock(&state.entries);
+    let table = state.table.load();
+    if let Some(bound) = state.find(&table, tensors, scalars, of) {
+        counters::HITS.add(1);
+        return Ok(bound.clone());
+    }
+    counters::MISSES.add(1);
+    let bound = publish(state, &mut entries, backend, compiled, tensors, scalars, of);
+    bound.inspect_err(|_| state.errors.add(1))
+}
+
+fn publish(
+    state: &'static State,
+    entries: &mut Entries,
+    backend: Option<&'static Slot>,
+    compiled: Option<Made>,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+    of: (u64, u64),
+) -> Result<Arc<Bound>> {
+    let config = config::checked()?;
+    ladder::check()?;
+    let settings = &state.function.settings;
+    let dynamic = settings.is_dynamic(&config);
+    let key = Key::of(tensors, scalars, &state.key_params, of);
+    let made = match compiled {
+        Some(made) => made,
+        None => {
+            same_device("call", tensors)?;
+            let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+            native(state, &metas, scalars, &key)?
+        }
+    };
+    let pattern = pattern(&made.linked.module, &key, dynamic);
+    let entry = EntryKey {
+        path: made.path,
+        pattern: &pattern,
+        backend: backend.map_or((0, STAX), |b| (b.id, b.name())),
+        instance: of.1,
+    };
+    let evicted = make_room(state, entries, &entry, &config)?;
+    if entries.find(&entry).is_none() {
+        tell(state, entries, &made.linked.module, &key, &entry, &config);
+    }
+    counters::BINDS.add(1);
+    state.binds.add(1);
+    let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
+    let entry = entries.enter(&entry, made.codegen, epoch);
+    let blob = match made.linked {
+        LinkedBlob::Spliced(b) if b.module.updates.len() + b.module.writes.len() > 0 => BoundBlob::Linked(b),
+        _ => BoundBlob::Own(&state.paths[made.path]),
+    };
+    let bound = Arc::new(Bound {
+        key,
+        path: made.path,
+        exec: made.exec,
+        blob,
+        lengths: made.lengths,
+        entry,
+        tally: Tally::new(made.path, made.counts),
+        seen: AtomicU64::new(epoch),
+    });
+    state.put(bound.clone(), evicted);
+    Ok(bound)
+}
+
+/// Sees to it that an entry fits the limits; the entry that goes for it.
+fn make_room(
+    state: &State,
+    entries: &mut Entries,
+    new: &EntryKey<'_>,
+    config: &Config,
+) -> Result<Option<u64>> {
+    if entries.find(new).is_some() {
+        return Ok(None);
+    }
+    let settings = &state.function.settings;
+    let fails = config.fail_on_recompile_limit_hit || settings.fails_at_limit;
+    let refused = |limit: usize| {
+        Err(Error::RecompileLimit {
+            function: state.function.path().into(),
+            limit,
+        })
+    };
+    if entries.made >= config.accumulated_recompile_limit.max(1) {
+        if config.fail_on_recompile_limit_hit {
+            return refused(config.accumulated_recompile_limit);
+        }
+        if !entries.told {
+            entries.told = true;
+            log::warn!(
+                "`{}` has had {} entries: mark the dimension that changes as dynamic, or name it in a spec",
+                state.function.path(),
+                entries.made
+            );
+        }
+    }
+    let limit = settings.limit(config);
+    if entries.count(new.instance) < limit {
+        return Ok(None);
+    }
+    if fails {
+        return refused(limit);
+    }
+    let coldest = entries.coldest(new.instance, &state.table.load());
+    if let Some(id) = coldest {
+        entries.drop_entry(id);
+    }
+    Ok(coldest)
+}
+
+/// Tells of an entry that is new, and why it is needed.
+fn tell(
+    state: &State,
+    entries: &mut Entries,
+    module: &GraphModule,
+    key: &Key,
+    new: &EntryKey<'_>,
+    config: &Config,
+) {
+    let function = state.function.path();
+    let guards = |path: usize| state.guards(path);
+    ladder::tell(Rung::Guards, false, || {
+        let source = guards(new.path).source();
+        let and = if source.is_empty() {
+            String::new()
+        } else {
+            format!(", where {source}")
+        };
+        format!("`{function}`: an entry for {}{and}", new.pattern)
+    });
+    let table = state.table.load();
+    let Some(reasons) = reason::reasons(module, key, new.path, &table, guards) else {
+        return;
+    };
+    let recompile = Recompile {
+        function: function.into(),
+        reasons,
+    };
+    ladder::tell(Rung::Recompiles, config.verbose, || recompile.to_string());
+    if entries.recompiles.len() >= reason::KEPT {
+        entries.recompiles.remove(0);
+    }
+    entries.recompiles.push(recompile);
+}
+
+impl State {
+    /// The guards of a path.
+    pub(super) fn guards(&self, path: usize) -> GuardChain {
+        match self.paths.get(path).map(|b| b.source()) {
+            Some(Ok(source)) => GuardChain::of(&source, &self.key_params),
+            _ => GuardChain::default(),
+        }
+    }
+}
+
+/// Binds a call as a miss does, without keeping what it makes.
+pub(super) fn rehearse(state: &'static State, tensors: &[&Tensor], scalars: &[Host]) -> Result<()> {
+    let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
+    let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+    let made = native(state, &metas, scalars, &key)?;
+    std::hint::black_box(pattern(&made.linked.module, &key, false));
+    Ok(())
+}
+
+/// Notes that a plan of a caller holds a path of this function. Such entries have no plans of their own.
+pub(super) fn note_callee(state: &State, path: usize, pattern: &str) {
+    let mut entries = lock(&state.entries);
+    let key = EntryKey {
+        path,
+        pattern,
+        backend: (0, STAX),
+        instance: 0,
+    };
+    let limit = state.function.settings.limit(&config::config());
+    if entries.find(&key).is_none() && entries.count(0) >= limit {
+        let table = state.table.load();
+        if let Some(id) = entries.coldest_without_plans(&table) {
+            entries.drop_entry(id);
+        }
+    }
+    let epoch = state.epoch.fetch_add(1, Relaxed) + 1;
+    entries.enter(&key, Codegen::StaxNative, epoch);
+}

@@ -1,0 +1,430 @@
+//! The table of a compiled function: what it holds, how a call finds its plan, what goes when it is full.
+//!
+//! Problem: many threads look up at once, and one of them may bind at any time. Method: the table is an immutable list
+//! behind one pointer; who changes it does so under the lock of the entries and publishes another list.
+//! Invariants: a look-up writes nothing but counters of its own thread, and a plan's mark of last use when that is out of
+//! date; plans that ran when they were dropped are freed when the last call of them ends.
+
+use super::foreign::Foreign;
+use super::function::{Function, HostArg, lock};
+use super::key::Key;
+use super::reason::Recompile;
+use super::shards::Sharded;
+use super::tally::{Retired, Tally, Totals};
+use crate::backend::Codegen;
+use crate::dispatch::counters;
+use crate::example::ReuseHash;
+use crate::kernels::strip::Strip;
+use crate::plan::bind::key_params;
+use crate::plan::link::Callable;
+use crate::plan::{Plan, Results};
+use crate::{Error, Result, Tensor, is_grad_enabled};
+use arc_swap::ArcSwap;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+use tensorplay_graph::{GraphModule, Host, Write};
+use tensorplay_stax::blob::{Blob, Paths};
+
+/// Plans kept by an entry; the least recently used goes first.
+const PLANS_PER_ENTRY: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub function: &'static Function,
+    /// The paths in source order.
+    pub paths: Vec<Blob>,
+    pub key_params: Vec<bool>,
+    /// The consts that the graphs read; they follow the parameters.
+    pub consts: Vec<Host>,
+    pub table: ArcSwap<Vec<Arc<Bound>>>,
+    pub entries: Mutex<Entries>,
+    /// Grows with every bind; a plan remembers the last one during which it ran.
+    pub epoch: AtomicU64,
+    pub errors: Sharded,
+    pub binds: Sharded,
+    /// What plans that were dropped had done.
+    pub retired: Mutex<Retired>,
+    /// The function as it was written, for other backends.
+    pub source: OnceLock<std::result::Result<super::foreign::Source, String>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub live: Vec<EntryState>,
+    /// The number of the next entry.
+    next: u64,
+    /// Entries since the start or the last reset.
+    pub made: usize,
+    /// Whether it was told that they are many.
+    pub told: bool,
+    pub recompiles: Vec<Recompile>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct EntryState {
+    /// Never used again.
+    pub id: u64,
+    pub path: usize,
+    pub pattern: String,
+    /// The backend's number and name.
+    pub backend: (u64, &'static str),
+    pub instance: u64,
+    pub codegen: Codegen,
+    pub binds: u64,
+    /// The epoch of its last bind.
+    stamp: u64,
+}
+
+/// What an entry stands for.
+pub(super) struct EntryKey<'a> {
+    pub path: usize,
+    pub pattern: &'a str,
+    pub backend: (u64, &'static str),
+    pub instance: u64,
+}
+
+impl EntryState {
+    fn is(&self, key: &EntryKey<'_>) -> bool {
+        self.path == key.path
+            && self.backend.0 == key.backend.0
+            && self.instance == key.instance
+            && self.pattern == key.pattern
+    }
+}
+
+impl Entries {
+    /// The entry, if it is there.
+    pub(super) fn find(&self, key: &EntryKey<'_>) -> Option<&EntryState> {
+        self.live.iter().find(|e| e.is(key))
+    }
+
+    /// How many entries count against the limit of a new one.
+    pub(super) fn count(&self, instance: u64) -> usize {
+        self.live.iter().filter(|e| e.instance == instance).count()
+    }
+
+    /// The entry, made if it is not there, with one bind more.
+    pub(super) fn enter(&mut self, key: &EntryKey<'_>, codegen: Codegen, epoch: u64) -> u64 {
+        let at = self.live.iter().position(|e| e.is(key)).unwrap_or_else(|| {
+            self.next += 1;
+            self.made += 1;
+            self.live.push(EntryState {
+                id: self.next,
+                path: key.path,
+                pattern: key.pattern.to_string(),
+                backend: key.backend,
+                instance: key.instance,
+                codegen,
+                binds: 0,
+                stamp: epoch,
+            });
+            self.live.len() - 1
+        });
+        let entry = &mut self.live[at];
+        // some plans of an entry may be better off than others: it is what the worst of them is
+        if !codegen.is_native() {
+            entry.codegen = codegen;
+        }
+        entry.binds += 1;
+        entry.stamp = epoch;
+        entry.id
+    }
+
+    /// The entry of that instance which was used least lately.
+    pub(super) fn coldest(&self, instance: u64, table: &[Arc<Bound>]) -> Option<u64> {
+        let used = |e: &EntryState| {
+            let plans = table.iter().filter(|b| b.entry == e.id);
+            plans.map(|b| b.seen.load(Relaxed)).fold(e.stamp, u64::max)
+        };
+        let of_instance = self.live.iter().filter(|e| e.instance == instance);
+        of_instance.min_by_key(|e| (used(e), e.id)).map(|e| e.id)
+    }
+
+    /// The oldest entry that only plans of callers hold.
+    pub(super) fn coldest_without_plans(&self, table: &[Arc<Bound>]) -> Option<u64> {
+        let without = |e: &&EntryState| !table.iter().any(|b| b.entry == e.id);
+        self.live
+            .iter()
+            .filter(without)
+            .min_by_key(|e| (e.stamp, e.id))
+            .map(|e| e.id)
+    }
+
+    pub(super) fn drop_entry(&mut self, id: u64) {
+        self.live.retain(|e| e.id != id);
+    }
+}
+
+/// What a call of an entry runs.
+#[derive(Debug)]
+pub(super) enum Exec {
+    Plan(Plan),
+    Foreign(Foreign),
+}
+
+/// A plan in the table.
+#[derive(Debug)]
+pub(super) struct Bound {
+    pub key: Key,
+    pub path: usize,
+    pub exec: Exec,
+    /// The path, with its callees in it if it gives variables or `&mut` parameters new values.
+    pub blob: BoundBlob,
+    /// How many tensors each result of the path is, if some are lists.
+    pub lengths: Vec<u32>,
+    pub entry: u64,
+    pub tally: Arc<Tally>,
+    pub seen: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) enum BoundBlob {
+    Own(&'static Blob),
+    Linked(Arc<Blob>),
+}
+
+impl Bound {
+    fn module(&self) -> &GraphModule {
+        match (&self.exec, &self.blob) {
+            (Exec::Foreign(f), _) => f.module(),
+            (_, BoundBlob::Own(blob)) => &blob.module,
+            (_, BoundBlob::Linked(blob)) => &blob.module,
+        }
+    }
+
+    /// The plan, if the built-in compiler made it.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        match &self.exec {
+            Exec::Plan(plan) => Some(plan),
+            Exec::Foreign(_) => None,
+        }
+    }
+
+    /// The places that it leaves new values in, in the order of the inputs.
+    pub fn writes(&self) -> &[Write] {
+        &self.module().writes
+    }
+
+    /// Whether one must know what ran to tell its results apart.
+    pub(super) fn tells_results_apart(&self) -> bool {
+        !self.lengths.is_empty() || !self.writes().is_empty()
+    }
+
+    #[inline]
+    pub(super) fn run(&self, tensors: &[&Tensor], scalars: &[Host]) -> Result<Results> {
+        self.tally.runs.add(1);
+        let plan = match &self.exec {
+            Exec::Plan(plan) => plan,
+            Exec::Foreign(foreign) => return foreign.run(tensors, scalars),
+        };
+        let c = &plan.counts;
+        counters::EMITTED.add(c.emitted);
+        if c.tile > 0 {
+            counters::TILE.add(c.tile);
+        }
+        let module = self.module();
+        if !plan.reuses.is_empty() {
+            // SAFETY: a path assigns nothing but `&mut` parameters of the function that calls this.
+            unsafe { plan.run_lent(tensors, scalars) }
+        } else if module.updates.is_empty() {
+            plan.run(tensors, scalars)
+        } else {
+            check_variables(module, tensors)?;
+            publish(module, tensors, plan.run(tensors, scalars)?)
+        }
+    }
+}
+
+/// Whether the inputs that get new values can be given them.
+fn check_variables(module: &GraphModule, tensors: &[&Tensor]) -> Result<()> {
+    module.updates.iter().try_for_each(|&i| {
+        let name = &module.graph.node(module.graph.inputs[i as usize]).name;
+        check_variable(name, tensors[i as usize])
+    })
+}
+
+pub(super) fn check_variable(name: &str, t: &Tensor) -> Result<()> {
+    if t.is_variable() {
+        return Ok(());
+    }
+    let message = format!("`{name}` is not a variable, so it cannot be updated");
+    Err(Error::value("call", message).with_help("make it one with variable()"))
+}
+
+/// Gives variables their new values, which stand behind what is returned; what is left is the function's own.
+#[cold]
+fn publish(module: &GraphModule, tensors: &[&Tensor], mut results: Results) -> Result<Results> {
+    let returned = module.returned();
+    for (&i, new) in module.updates.iter().zip(&results[returned..]) {
+        tensors[i as usize].try_assign(new)?;
+    }
+    results.drain(returned..returned + module.updates.len());
+    Ok(results)
+}
+
+impl State {
+    pub(super) fn of(function: &'static Function) -> std::result::Result<State, String> {
+        let Paths(paths) = Paths::decode(function.blob).map_err(|e| e.to_string())?;
+        for (lowered, first) in paths.iter().flat_map(Blob::kernels) {
+            for (k, map) in lowered.kernel.maps().enumerate() {
+                let strip = function.strips.get(*first as usize + k);
+                if !strip.is_some_and(|s| s.fits(&map.program)) {
+                    return Err(format!(
+                        "program `{}` has no strip that fits it",
+                        map.program.name
+                    ));
+                }
+            }
+        }
+        let consts = function.consts.map_or_else(Vec::new, |read| read());
+        Ok(State {
+            function,
+            key_params: key_params(&paths),
+            paths,
+            consts: consts.iter().map(|a| a.0).collect(),
+            table: ArcSwap::from_pointee(Vec::new()),
+            entries: Mutex::default(),
+            epoch: AtomicU64::new(0),
+            errors: Sharded::new(),
+            binds: Sharded::new(),
+            retired: Mutex::default(),
+            source: OnceLock::new(),
+        })
+    }
+
+    /// The numbers of a call (parameters, consts, parts of aggregates) and its instance.
+    #[inline]
+    pub(super) fn scalars(&self, given: &[HostArg]) -> (SmallVec<[Host; 4]>, u64) {
+        let (given, instance) = match (self.function.settings.isolated, given.split_last()) {
+            (true, Some((last, rest))) => (rest, last.0.as_int().unwrap_or(0) as u64),
+            _ => (given, 0),
+        };
+        let mut scalars: SmallVec<[Host; 4]> = given.iter().map(|a| a.0).collect();
+        if !self.consts.is_empty() {
+            let params = self.key_params.len() - self.consts.len();
+            scalars.insert_many(params.min(given.len()), self.consts.iter().copied());
+        }
+        (scalars, instance)
+    }
+
+    /// The plan of a call on a backend, for an instance.
+    #[inline]
+    pub(super) fn find<'t>(
+        &self,
+        table: &'t [Arc<Bound>],
+        tensors: &[&Tensor],
+        scalars: &[Host],
+        of: (u64, u64),
+    ) -> Option<&'t Arc<Bound>> {
+        let grad = is_grad_enabled();
+        let bound = table.iter().find(|b| b.key.fits(tensors, scalars, grad, of))?;
+        let epoch = self.epoch.load(Relaxed);
+        if bound.seen.load(Relaxed) != epoch {
+            bound.seen.store(epoch, Relaxed);
+        }
+        Some(bound)
+    }
+
+    /// Publishes a plan. Others of its entry, or another entry, make room for it.
+    pub(super) fn put(&self, bound: Arc<Bound>, evicted: Option<u64>) {
+        let old = self.table.load();
+        let entry = bound.entry;
+        let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
+        plans.push(bound);
+        for plan in old.iter() {
+            if Some(plan.entry) == evicted {
+                self.retire(plan);
+            } else {
+                plans.push(plan.clone());
+            }
+        }
+        if plans.iter().filter(|p| p.entry == entry).count() > PLANS_PER_ENTRY {
+            let coldest = plans
+                .iter()
+                .enumerate()
+                .skip(1)
+                .filter(|(_, p)| p.entry == entry)
+                .min_by_key(|(i, p)| (p.seen.load(Relaxed), std::cmp::Reverse(*i)))
+                .map(|(i, _)| i);
+            if let Some(i) = coldest {
+                let plan = plans.remove(i);
+                self.retire(&plan);
+            }
+        }
+        self.table.store(Arc::new(plans));
+    }
+
+    fn retire(&self, plan: &Bound) {
+        counters::EVICTIONS.add(1);
+        lock(&self.retired).take(plan.tally.clone());
+    }
+
+    /// Forgets all plans and entries.
+    pub(super) fn clear(&self) {
+        let mut entries = lock(&self.entries);
+        let mut retired = lock(&self.retired);
+        let table = self.table.load();
+        table.iter().for_each(|b| retired.take(b.tally.clone()));
+        self.table.store(Arc::new(Vec::new()));
+        let next = entries.next;
+        *entries = Entries {
+            next,
+            ..Entries::default()
+        };
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        // the table first: a plan that retires meanwhile is then counted once, not missed
+        let table = self.table.load_full();
+        let retired = lock(&self.retired);
+        let mut totals = retired.totals.clone();
+        let live = table.iter().map(|b| &b.tally);
+        for t in live.chain(
+            retired
+                .tallies
+                .iter()
+                .filter(|t| !table.iter().any(|b| Arc::ptr_eq(&b.tally, t))),
+        ) {
+            totals.add(t);
+        }
+        totals
+    }
+}
+
+impl Callable for State {
+    fn name(&self) -> &str {
+        self.function.path()
+    }
+    fn paths(&self) -> &[Blob] {
+        &self.paths
+    }
+    fn strips(&self) -> &'static [Strip] {
+        self.function.strips
+    }
+    fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
+        match self.function.callees.get(number) {
+            Some(reach) => Ok(reach().state()?),
+            None => Err(no_callee(self.function, number)),
+        }
+    }
+    fn note_entry(&self, path: usize, pattern: &str) {
+        super::miss::note_callee(self, path, pattern);
+    }
+    fn consts(&self) -> &[Host] {
+        &self.consts
+    }
+    fn reuse_limit(&self) -> Option<usize> {
+        self.function.reuse_limit
+    }
+    fn reuse_hash(&self) -> Option<ReuseHash> {
+        self.function.reuse_hash
+    }
+}
+
+pub(super) fn no_callee(function: &Function, number: usize) -> Error {
+    Error::msg(format!(
+        "`{}` has no callee {number}; this is a bug, please report it",
+        function.path()
+    ))
+}
