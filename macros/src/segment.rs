@@ -23,8 +23,8 @@ pub fn expand(mut s: Segmented) -> TokenStream {
             &[]
         };
         let mut more = about(&segment.codes, &segment.callees, consts, &p);
-        if s.options.dynamic == Some(true) {
-            more.extend(quote!(.dynamic()));
+        if let Some(on) = s.options.dynamic {
+            more.extend(quote!(.dynamic(#on)));
         }
         match tensorplay_stax::compile(&segment.paths, &options(&s.options)) {
             Ok(compiled) => records.push(value(&s.item, s.owner.as_deref(), &compiled, &more, &p)),
