@@ -44,7 +44,7 @@ fn kernels() -> Result<Kernels> {
 }
 
 /// How the groups of a function are bound.
-pub(super) fn how(options: &CompileOptions, function: &str) -> Result<How> {
+pub(crate) fn how(options: &CompileOptions, function: &str) -> Result<How> {
     let on = options.resolved()?;
     let is = |name: &str| on.get(name).copied().unwrap_or(false);
     for name in ["cudagraphs", "max_autotune", "coordinate_descent_tuning"] {
