@@ -1,6 +1,7 @@
 //! Tensors, kernels and dispatch of tensorplay.
 
 mod backend;
+mod bisect;
 pub mod compiler;
 mod config;
 mod control;

@@ -46,7 +46,9 @@ impl Interpreter for Checker<'_> {
         let before: Vec<u64> = inputs.iter().map(fingerprint).collect();
         let checked = node.eval(inputs).and_then(|outputs| {
             if inputs.iter().map(fingerprint).ne(before) {
-                return Err(Error::msg("it wrote into an operand, which its row does not declare"));
+                return Err(Error::msg(
+                    "it wrote into an operand, which its row does not declare",
+                ));
             }
             if !may_alias(node) && outputs.iter().any(|y| inputs.iter().any(|x| share(x, y))) {
                 return Err(Error::msg(

@@ -32,12 +32,7 @@ fn relu(graph: &GraphModule) -> Option<String> {
 }
 
 impl Backend for ReluFault {
-    fn compile(
-        &self,
-        graph: &GraphModule,
-        _: &[Example],
-        _: &CompileOptions,
-    ) -> Result<Box<dyn Executable>> {
+    fn compile(&self, graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Result<Box<dyn Executable>> {
         if let (Fault::Compile, Some(node)) = (self.0, relu(graph)) {
             return Err(Error::Node {
                 node,
@@ -91,7 +86,22 @@ impl Backend for NonLeaf {
     }
 }
 
-built_in!(RELU_COMPILE, "relu_compile_error_TESTING_ONLY", DEBUG, ReluFault(Fault::Compile));
-built_in!(RELU_RUNTIME, "relu_runtime_error_TESTING_ONLY", DEBUG, ReluFault(Fault::Runtime));
-built_in!(RELU_ACCURACY, "relu_accuracy_error_TESTING_ONLY", DEBUG, ReluFault(Fault::Accuracy));
+built_in!(
+    RELU_COMPILE,
+    "relu_compile_error_TESTING_ONLY",
+    DEBUG,
+    ReluFault(Fault::Compile)
+);
+built_in!(
+    RELU_RUNTIME,
+    "relu_runtime_error_TESTING_ONLY",
+    DEBUG,
+    ReluFault(Fault::Runtime)
+);
+built_in!(
+    RELU_ACCURACY,
+    "relu_accuracy_error_TESTING_ONLY",
+    DEBUG,
+    ReluFault(Fault::Accuracy)
+);
 built_in!(NON_LEAF, "non_leaf_compile_error_TESTING_ONLY", DEBUG, NonLeaf);

@@ -241,6 +241,20 @@ impl Callable for Source {
     }
 }
 
+/// The graph of a call as it was written, for its own sizes, and its inputs.
+pub(super) fn written(
+    state: &'static State,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+) -> Result<(GraphModule, Vec<Tensor>)> {
+    let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+    let linked = link(state.source()?, &metas, scalars)?;
+    let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
+    let (graph, inputs) = graph(state, linked.path, &linked.blob, &key, false);
+    let inputs = inputs.of(tensors, scalars);
+    Ok((graph, inputs))
+}
+
 /// Links a call, and has it compiled unless that was done for its entry.
 pub(super) fn prepare(
     state: &'static State,

@@ -42,7 +42,11 @@ fn argument<'a>(
     kind: ParamKind,
     tensors: &mut std::slice::Iter<'a, Tensor>,
 ) -> Result<EagerArg<'a>> {
-    let mut tensor = || tensors.next().ok_or_else(|| Error::msg("the node takes more tensors"));
+    let mut tensor = || {
+        tensors
+            .next()
+            .ok_or_else(|| Error::msg("the node takes more tensors"))
+    };
     Ok(match (arg, kind) {
         (Arg::Value(_), _) => EagerArg::Tensor(tensor()?),
         (Arg::None, _) => EagerArg::None,
@@ -57,7 +61,9 @@ fn argument<'a>(
             EagerArg::Options(l.iter().map(one).collect::<Result<Settings>>()?)
         }
         (Arg::List(l), _) => EagerArg::Ints(l.iter().map(int).collect::<Result<Written>>()?),
-        (a, ParamKind::Dims | ParamKind::Ints | ParamKind::Shape) => EagerArg::Ints([int(a)?].into_iter().collect()),
+        (a, ParamKind::Dims | ParamKind::Ints | ParamKind::Shape) => {
+            EagerArg::Ints([int(a)?].into_iter().collect())
+        }
         (a, ParamKind::Int | ParamKind::Dim) => EagerArg::Int(int(a)?),
         (a, _) => match host(a)? {
             Host::DType(d) => EagerArg::DType(d),

@@ -71,7 +71,12 @@ pub trait Interpreter {
         let mut specs = crate::plan::spec::Binding::new(graph);
         for (i, t) in inputs.iter().enumerate() {
             if let Some(Some(spec)) = graph.specs.get(i) {
-                specs.check(&graph.graph.node(graph.graph.inputs[i]).name, spec, t.dtype(), t.shape())?;
+                specs.check(
+                    &graph.graph.node(graph.graph.inputs[i]).name,
+                    spec,
+                    t.dtype(),
+                    t.shape(),
+                )?;
             }
         }
         let mut walk = Walk {
@@ -237,7 +242,7 @@ fn host(s: &ScalarInput, t: &Tensor) -> Result<Host> {
 }
 
 /// The numbers of a call among its inputs.
-pub(super) fn hosts(graph: &GraphModule, numbers: &[Tensor]) -> Result<Vec<Host>> {
+pub(crate) fn hosts(graph: &GraphModule, numbers: &[Tensor]) -> Result<Vec<Host>> {
     let numbers = graph.scalars.iter().zip(numbers);
     numbers.map(|(s, t)| host(s, t)).collect()
 }

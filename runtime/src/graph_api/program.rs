@@ -1,9 +1,9 @@
 //! `Program`: a graph that was made at run time, on the tile VM.
 
-use super::interpreter::hosts;
+use super::hosts;
+use crate::backend::CompileOptions;
 use crate::config;
 use crate::dispatch::how;
-use crate::backend::CompileOptions;
 use crate::plan::Plan;
 use crate::plan::bind::{How, Kernels, Meta, bind, check_written};
 use crate::plan::link::Strips;
@@ -88,7 +88,14 @@ impl Program {
         check_written(&self.blob.written, &key.metas, hosts)?;
         let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
         let strips = Strips::One(&[]);
-        let plan = Arc::new(bind(&self.blob, &strips, &key.metas, &known, Some(hosts), self.how)?);
+        let plan = Arc::new(bind(
+            &self.blob,
+            &strips,
+            &key.metas,
+            &known,
+            Some(hosts),
+            self.how,
+        )?);
         let mut plans = plans();
         if plans.len() >= KEPT {
             plans.remove(0);
