@@ -1,5 +1,6 @@
 //! `tensorplay::compiler`: what compiled functions do, and did.
 
+pub use crate::cache::{CacheKey, CacheOptions, CodeCache};
 pub use crate::dispatch::counters::{Counters, counters};
 pub use crate::dispatch::explain::{Break, Calls, Entry, Explanation, Graphs, Kernel};
 pub use crate::dispatch::guard::{Guard, GuardChain};

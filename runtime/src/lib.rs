@@ -1,5 +1,6 @@
 //! Tensors, kernels and dispatch of tensorplay.
 
+mod cache;
 pub mod compiler;
 mod control;
 mod device;
