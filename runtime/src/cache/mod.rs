@@ -150,7 +150,7 @@ impl CodeCache {
         self.save(&name, &bytes);
         *value = Some(bytes.clone());
         drop((held, value));
-        self.tidy_up();
+        self.tidy_up(&name);
         Ok(bytes)
     }
 
@@ -202,7 +202,7 @@ impl CodeCache {
         self.save(&name, bytes);
         *value = Some(bytes.into());
         drop((held, value));
-        self.tidy_up();
+        self.tidy_up(&name);
     }
 
     /// Where the artefact of `key` is on disk, or would be; `None` if there is no folder to use.

@@ -2,14 +2,15 @@
 //!
 //! Problem: a walk over all entries takes milliseconds, and other processes write too. Method: a cache looks after its
 //! first store, when its count says that the cap is passed, and each time that it has stored a sixteenth of the cap.
-//! Invariants: the count of the only writer is never below the truth; temporary files and lock files
-//! of dead processes go at the first store at which nobody is active, and temporary files an hour after their
-//! last write in any case; looking happens outside of every other lock.
+//! Invariants: the count of the only writer is never below the truth; if nobody else is active after a store, its lock
+//! file goes, and after the first such store so do the temporary files and lock files of dead processes; temporary files
+//! go an hour after their last write in any case; looking happens outside of every other lock.
 
-use super::folder::Folder;
+use super::folder::{Folder, Name};
 use super::listing::{Listed, Listing, artefact_locks};
 use super::store::HOUR;
 use super::{CodeCache, evict};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
@@ -38,7 +39,7 @@ impl Tidy {
     }
 }
 
-fn remove(path: &std::path::Path) -> io::Result<()> {
+fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
@@ -46,9 +47,13 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
 }
 
 impl Count {
-    fn look(&mut self, folder: &Folder, cap: u64) -> io::Result<()> {
-        let alone = if self.swept { None } else { folder.lock_alone()? };
-        if alone.is_none() && self.looked && self.total <= cap && self.since <= cap / 16 {
+    fn look(&mut self, folder: &Folder, stored: &Name, cap: u64) -> io::Result<()> {
+        let alone = folder.lock_alone()?;
+        if alone.is_some() {
+            remove(&folder.locks().join(&stored.file))?;
+        }
+        let sweep = alone.is_some() && !self.swept;
+        if !sweep && self.looked && self.total <= cap && self.since <= cap / 16 {
             return Ok(());
         }
         let listing = Listing::of(folder)?;
@@ -56,7 +61,7 @@ impl Count {
         for temp in listing.temps.iter().filter(dead) {
             remove(&temp.path)?;
         }
-        if alone.is_some() {
+        if sweep {
             artefact_locks(folder)?.iter().try_for_each(|l| remove(l))?;
             self.swept = true;
         }
@@ -71,7 +76,7 @@ impl Count {
 }
 
 impl CodeCache {
-    pub(super) fn tidy_up(&self) {
-        self.try_disk(|folder| self.tidy.count().look(folder, self.max_bytes));
+    pub(super) fn tidy_up(&self, stored: &Name) {
+        self.try_disk(|folder| self.tidy.count().look(folder, stored, self.max_bytes));
     }
 }
