@@ -72,3 +72,34 @@ impl CodeCache {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cache::{CacheKey, CacheOptions};
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn without_a_folder_it_works_in_memory() {
+        let mut options = CacheOptions::new();
+        options.root = None;
+        let cache = options.open("b");
+        let key = CacheKey::new("b", "e");
+        assert_eq!(cache.path_of(&key, "o"), None);
+        assert!(!cache.warned.load(Relaxed));
+        assert_eq!(&cache.get_or_compile(&key, "o", || Ok(vec![1])).unwrap()[..], [1]);
+        assert!(cache.warned.load(Relaxed));
+        assert_eq!(
+            &cache
+                .get_or_compile(&key, "o", || panic!("it is in memory"))
+                .unwrap()[..],
+            [1]
+        );
+    }
+
+    #[test]
+    fn is_send_and_sync() {
+        fn check<T: Send + Sync + 'static>(_: &T) {}
+        check(&CacheOptions::new().open("b"));
+        check(&CacheKey::new("b", "e"));
+    }
+}

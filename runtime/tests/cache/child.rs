@@ -33,23 +33,18 @@ pub fn start(role: &str, scratch: &Path) -> Child {
     command(&[], role, scratch).spawn().unwrap()
 }
 
-/// Waits for success.
-pub fn finish(child: Child) {
+/// Waits for success; what it printed.
+pub fn finish(child: Child) -> String {
     let out = child.wait_with_output().unwrap();
-    let text = [out.stdout, out.stderr].concat();
-    assert!(
-        out.status.success(),
-        "{}: {}",
-        out.status,
-        String::from_utf8_lossy(&text)
-    );
-    assert!(
-        String::from_utf8_lossy(&text).contains("1 passed"),
-        "the child ran no test"
-    );
+    let text = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
+    assert!(out.status.success(), "{}: {text}", out.status);
+    assert!(text.contains("1 passed"), "the child ran no test");
+    text
 }
 
-pub const LARGE: usize = 256 << 10;
+pub const LARGE: usize = 100 << 10;
+/// Of the child that is killed at any time.
+pub const KEYS: usize = 3;
 pub const CAP: u64 = 512 << 10;
 
 fn race(cache: &CodeCache, scratch: &Path) {
@@ -98,7 +93,7 @@ fn full(cache: &CodeCache, root: &Path) {
 
 fn churn(cache: &CodeCache, scratch: &Path) {
     for n in 0.. {
-        cache.put(&key(n % 8), "bin", &code(n % 8, LARGE));
+        cache.put(&key(n % KEYS), "bin", &code(n % KEYS, LARGE));
         note(&scratch.join("stored"));
     }
 }

@@ -80,7 +80,8 @@ fn disabled_caches_compile_every_time() {
 fn writes_that_fail_half_way() {
     let scratch = Scratch::new("limit");
     let shell = ["sh", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""];
-    finish(command(&shell, "full", scratch.path()).spawn().unwrap());
+    let text = finish(command(&shell, "full", scratch.path()).spawn().unwrap());
+    assert!(text.contains("File too large"), "{text}");
     assert_eq!(entries(&scratch.root()).len(), 1);
     assert!(temps(&scratch.root()).is_empty());
 }
@@ -101,7 +102,8 @@ fn a_full_disk() {
             let script = format!("{mount} && exec \"$@\"");
             let path = scratch.path().to_str().unwrap();
             let program = ["unshare", "-rm", "sh", "-c", &script, path];
-            finish(command(&program, "full", scratch.path()).spawn().unwrap());
+            let text = finish(command(&program, "full", scratch.path()).spawn().unwrap());
+            assert!(text.contains("No space left"), "{text}");
         }
         Ok(out) => println!("skipped: no mount: {}", String::from_utf8_lossy(&out.stderr)),
         Err(e) => println!("skipped: no unshare: {e}"),

@@ -1,6 +1,6 @@
 //! Processes that die while they compile or write.
 
-use crate::child::{LARGE, command, finish, start};
+use crate::child::{KEYS, LARGE, command, finish, start};
 use crate::support::*;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -61,7 +61,7 @@ fn killed_at_any_time() {
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
         left += usize::from(!temps(&scratch.root()).is_empty());
-        works_again(&scratch.root(), 8);
+        works_again(&scratch.root(), KEYS);
         rounds += 1;
     }
     println!("{left} of {rounds} rounds were killed while they wrote");

@@ -24,7 +24,7 @@ fn processes_compile_once(count: usize) {
             == count
     });
     fs::write(scratch.path().join("go"), "").unwrap();
-    children.into_iter().for_each(finish);
+    children.into_iter().for_each(|c| drop(finish(c)));
     assert_eq!(notes(&scratch.path().join("compiled")), 1);
     assert_eq!(entries(&scratch.root()).len(), 1);
     assert!(temps(&scratch.root()).is_empty());
