@@ -44,19 +44,18 @@ impl Name {
 /// `text` as one component of a path.
 pub(super) fn component(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    match text {
-        "" => "%".into(),
-        _ => text
-            .bytes()
-            .map(|b| {
-                if plain(b) {
-                    char::from(b).to_string()
-                } else {
-                    format!("%{b:02x}")
-                }
-            })
-            .collect(),
+    if text.is_empty() {
+        return "%".into();
     }
+    let mut component = String::new();
+    for b in text.bytes() {
+        if plain(b) {
+            component.push(b.into());
+        } else {
+            component += &format!("%{b:02x}");
+        }
+    }
+    component
 }
 
 /// Whether `file` has the form `<key>.<ext>`.

@@ -136,7 +136,13 @@ impl CacheKey {
 
 impl fmt::Display for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.digest().iter().try_for_each(|b| write!(f, "{b:02x}"))
+        let digit = |d: u8| char::from(b"0123456789abcdef"[usize::from(d)]);
+        let hex: String = self
+            .digest()
+            .iter()
+            .flat_map(|b| [digit(b >> 4), digit(b & 15)])
+            .collect();
+        f.write_str(&hex)
     }
 }
 

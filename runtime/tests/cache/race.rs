@@ -5,7 +5,7 @@ use crate::support::*;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -152,4 +152,35 @@ fn compiling_may_ask_for_other_artefacts() {
     assert_eq!(entries(&scratch.root()).len(), 40);
     let all = CodeCache::at(scratch.root(), "probe").get(&key(39), "bin");
     assert_eq!(all.as_deref(), Some(&got[1..80]));
+}
+
+/// An entry is replaced in one step.
+#[test]
+fn readers_see_the_old_or_the_new() {
+    let scratch = Scratch::new("replaced");
+    let cache = CodeCache::at(scratch.root(), "probe");
+    let versions = [code(1, 50_000), code(2, 40_000)];
+    cache.put(&key(1), "bin", &versions[0]);
+    let (done, seen) = (AtomicBool::new(false), [const { AtomicUsize::new(0) }; 2]);
+    thread::scope(|s| {
+        let reader = s.spawn(|| {
+            while !done.load(Relaxed) {
+                let got = CodeCache::at(scratch.root(), "probe")
+                    .get(&key(1), "bin")
+                    .expect("one is there");
+                let version = versions
+                    .iter()
+                    .position(|v| v[..] == got[..])
+                    .expect("it is whole");
+                seen[version].fetch_add(1, Relaxed);
+            }
+        });
+        for n in 1..200 {
+            if !reader.is_finished() {
+                cache.put(&key(1), "bin", &versions[n % 2]);
+            }
+        }
+        done.store(true, Relaxed);
+    });
+    assert!(seen.iter().all(|s| s.load(Relaxed) > 0), "{seen:?}");
 }
