@@ -101,6 +101,7 @@ pub fn bytes(root: &Path) -> u64 {
 }
 
 /// Lock files of artefacts.
+#[cfg(unix)]
 pub fn locks(root: &Path) -> Vec<PathBuf> {
     named(&root.join("locks"), ".bin")
 }
