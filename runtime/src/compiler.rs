@@ -9,6 +9,7 @@ pub use crate::backend::{
 pub use crate::bisect::{Culprit, Tolerance, bisect};
 pub use crate::config::{Config, config, config_mut};
 pub use crate::dispatch::NestedCompileRegionOptions;
+pub use crate::cache::{CacheKey, CacheOptions, CodeCache};
 pub use crate::dispatch::counters::{Counters, counters};
 pub use crate::dispatch::explain::{Break, Calls, Entry, Explanation, Graphs, Kernel};
 pub use crate::dispatch::guard::{Guard, GuardChain};

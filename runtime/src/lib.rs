@@ -2,6 +2,7 @@
 
 mod backend;
 mod bisect;
+mod cache;
 pub mod compiler;
 mod config;
 mod control;
