@@ -7,6 +7,7 @@ mod dtype;
 mod error;
 mod graph;
 mod host;
+mod inputs;
 mod interpreter;
 pub mod op;
 pub mod passes;

@@ -7,9 +7,9 @@ pub use crate::backend::{
     register_experimental_backend, set_default_backend, unregister_backend, with_backend,
 };
 pub use crate::bisect::{Culprit, Tolerance, bisect};
+pub use crate::cache::{CacheKey, CacheOptions, CodeCache};
 pub use crate::config::{Config, config, config_mut};
 pub use crate::dispatch::NestedCompileRegionOptions;
-pub use crate::cache::{CacheKey, CacheOptions, CodeCache};
 pub use crate::dispatch::counters::{Counters, counters};
 pub use crate::dispatch::explain::{Break, Calls, Entry, Explanation, Graphs, Kernel};
 pub use crate::dispatch::guard::{Guard, GuardChain};

@@ -217,6 +217,12 @@ impl From<OpError> for Error {
     }
 }
 
+impl From<tensorplay_graph::ParseError> for Error {
+    fn from(e: tensorplay_graph::ParseError) -> Error {
+        Error::GraphCapture(e.to_string())
+    }
+}
+
 impl Error {
     /// An error from any message.
     ///

@@ -345,6 +345,7 @@ impl Function {
     #[inline]
     pub(crate) fn backend(&self) -> Result<Option<&'static Slot>> {
         if self.settings.backend.is_none()
+            && self.region_backend.is_none()
             && crate::backend::scope().is_none()
             && registry::default_slot().is_none()
         {
@@ -355,6 +356,9 @@ impl Function {
 
     #[cold]
     fn other_backend(&self) -> Result<Option<&'static Slot>> {
+        if let Some(own) = self.region_backend {
+            return Ok(Some(registry::slot(own)?).filter(|s| s.id != 0));
+        }
         let slot = match (crate::backend::scope(), self.settings.backend) {
             (Some(slot), _) if slot.is_live() => Some(slot),
             // it was unregistered inside its scope

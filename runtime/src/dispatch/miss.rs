@@ -76,7 +76,7 @@ pub(super) struct Made {
 
 /// Links and binds a call for the built-in compiler.
 pub(super) fn native(state: &'static State, metas: &[Meta], scalars: &[Host], key: &Key) -> Result<Made> {
-    let linked = link(state, metas, scalars)?;
+    let linked = link(state, metas, scalars, STAX)?;
     let options = state.function.settings.options(false);
     let how = how(&options, state.function.path())?;
     let plan = bind_plan(

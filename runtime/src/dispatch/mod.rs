@@ -20,6 +20,7 @@ mod miss;
 mod mode;
 mod outputs;
 mod pattern;
+mod pipeline;
 pub mod reason;
 pub(crate) mod record;
 mod rehearse;

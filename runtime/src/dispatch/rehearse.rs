@@ -5,6 +5,7 @@ use super::key::Key;
 use super::miss::{how, native};
 use super::pattern::pattern;
 use super::table::State;
+use crate::backend::registry::STAX;
 use crate::plan::bind::{How, Meta, bind};
 use crate::plan::link::{Linked, link};
 use crate::{Error, Result, Tensor};
@@ -60,7 +61,7 @@ pub(crate) fn rehearsal(
     let borrowed: Vec<&Tensor> = tensors.iter().collect();
     let key = Key::of(&borrowed, &scalars, &state.key_params, (0, 0));
     Ok(Rehearsal {
-        linked: link(state, &metas, &scalars)?,
+        linked: link(state, &metas, &scalars, STAX)?,
         tensors: tensors.to_vec(),
         metas,
         known: key.scalars.to_vec(),

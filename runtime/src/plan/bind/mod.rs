@@ -281,9 +281,7 @@ impl<'a> Binder<'a> {
             UnitKind::Copy => self.join(unit.members[0].node),
             UnitKind::Op => self.operation(unit.members[0].node),
             UnitKind::Region => self.regions(u, unit.members[0].node),
-            UnitKind::Link => Err(Error::msg(
-                "a call was not linked; this is a bug, please report it",
-            )),
+            UnitKind::Link => self.opaque(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }
