@@ -11,6 +11,7 @@ pub mod op;
 pub mod passes;
 mod scalar;
 mod structure;
+pub mod surgery;
 pub mod text;
 mod transformer;
 mod types;
@@ -27,6 +28,7 @@ pub use interpreter::{Demand, EvalArg, EvalError, Interpreter, Meta, TypeError, 
 pub use op::Op;
 pub use scalar::Scalar;
 pub use structure::{Aggregate, FieldPath, OPEN_LIST, Schema, Step, Tree, Write};
+pub use surgery::{Edit, EditError};
 pub use text::ParseError;
 pub use transformer::{TransformError, Transformer, copy_call};
 pub use types::{Dim, Shape, Symbol, TensorType, display_shape};
