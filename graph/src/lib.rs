@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod draw;
 mod dtype;
 mod error;
 mod graph;
@@ -13,11 +14,13 @@ mod scalar;
 mod structure;
 pub mod surgery;
 pub mod text;
+pub mod tracer;
 mod transformer;
 mod types;
 pub mod verify;
 
 pub use builder::{Builder, TypeEnv, arg_type};
+pub use draw::DrawError;
 pub use dtype::DType;
 pub use error::{Code, OpError, OpErrorKind};
 pub use graph::{
@@ -30,6 +33,7 @@ pub use scalar::Scalar;
 pub use structure::{Aggregate, FieldPath, OPEN_LIST, Schema, Step, Tree, Write};
 pub use surgery::{Edit, EditError};
 pub use text::ParseError;
+pub use tracer::{Proxy, TraceError, Tracer};
 pub use transformer::{TransformError, Transformer, copy_call};
 pub use types::{Dim, Shape, Symbol, TensorType, display_shape};
 pub use verify::{VerifyError, VerifyErrorKind, contradict, verify};
