@@ -289,6 +289,14 @@ fn guards_writes_and_updates_follow() {
         message(edit.replace_output(2, other)),
         "output 2 is f32[2] by its spec, got f32[2, 2]; give a value of that type"
     );
+    let undeclared = TensorType {
+        dtype: None,
+        shape: Some(vec![tensorplay_graph::Dim::Symbol(0)]),
+    };
+    assert_eq!(
+        message(edit.add_input("n", Some(undeclared))),
+        "symbol 0 is not declared"
+    );
     edit.finish().unwrap();
     assert_eq!(
         body(&m),
@@ -526,7 +534,9 @@ impl Meta for Number {
 }
 
 /// Evaluates some operations, with `swap` in the place of one.
-struct Swapping(Option<(Op, fn(f64) -> f64)>);
+struct Swapping(Option<Swap>);
+
+type Swap = (Op, fn(f64) -> f64);
 
 impl Interpreter<Number> for Swapping {
     type Error = EvalError;

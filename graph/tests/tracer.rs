@@ -146,7 +146,9 @@ fn rules_that_break_are_collected_with_their_lines() {
             .to_string()
             .contains("Constant, Reflect, Replicate")
     );
-    let open = Tracer::trace(1, |i| i[0].chunk(2, 0)).unwrap_err().to_string();
+    let open = Tracer::trace(1, |i| i[0].chunk(5, 0)[4].exp())
+        .unwrap_err()
+        .to_string();
     assert!(open.contains("how many pieces there are is not known"), "{open}");
     let empty = Tracer::trace(1, |_| Proxy::cat(&[], 0)).unwrap_err().to_string();
     assert!(empty.contains("different traces"), "{empty}");

@@ -102,6 +102,8 @@ fn lay_out(picture: &Picture, top: &Cluster) -> VisualGraph {
     }
     for arrow in &picture.arrows {
         let mut line = Arrow::simple(&arrow.label);
+        // one size of type: styles of several come in no fixed order
+        line.look.font_size = FONT;
         if arrow.dashed {
             line.line_style = LineStyleKind::Dashed;
         }

@@ -13,9 +13,9 @@ impl GraphModule {
     /// use tensorplay_graph::GraphModule;
     /// let m: GraphModule = "graph f(x: f32[2, 3]) { %1 = softmax(%0, 1) \"p\" @3:5 return %1 }".parse()?;
     /// let table = [
-    ///     "node   op       args   type       place",
-    ///     "%0 x   input    0      f32[2, 3]",
-    ///     "%1 p   softmax  %0, 1  f32[2, 3]  3:5",
+    ///     "node  op       args   type       place",
+    ///     "%0 x  input    0      f32[2, 3]",
+    ///     "%1 p  softmax  %0, 1  f32[2, 3]  3:5",
     ///     "",
     ///     "output 0: %1",
     ///     "",

@@ -1,7 +1,7 @@
 //! Inputs and outputs: the signature of an edited graph.
 
 use super::{Edit, EditError, User};
-use crate::{Node, NodeId, NodeKind, TensorType, Value, Write, contradict};
+use crate::{Dim, Node, NodeId, NodeKind, TensorType, Value, VerifyErrorKind, Write, contradict};
 
 impl Edit<'_> {
     /// Makes these values the results, in the place of all that there were. New values of parameters stay behind
@@ -90,8 +90,16 @@ impl Edit<'_> {
     /// others, so that each may use it.
     ///
     /// # Errors
-    /// A spec that is not of the form that the verifier asks for is an error of [`finish`](Edit::finish), not of this.
+    /// A spec with a named dim that the module does not declare.
     pub fn add_input(&mut self, name: &str, spec: Option<TensorType>) -> Result<Value, EditError> {
+        let dims = spec.iter().flat_map(|t| &t.shape).flatten();
+        for dim in dims {
+            if let Dim::Symbol(s) = dim
+                && *s as usize >= self.work.symbols.len()
+            {
+                return Err(VerifyErrorKind::Symbol(*s).into());
+            }
+        }
         let at = self
             .work
             .graph

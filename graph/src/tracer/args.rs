@@ -59,7 +59,7 @@ macro_rules! host {
         }
     )*};
 }
-host! { f64 f32 i64 i32 usize bool DType Scalar Expr &Expr }
+host! { f64 f32 i64 i32 isize usize bool DType Scalar Expr &Expr }
 
 /// Sizes, dims and other integers: one, a tuple, an array, a slice or a `Vec` of numbers and host expressions; for a
 /// shape, also a tensor whose sizes are meant.
@@ -77,7 +77,7 @@ macro_rules! one {
         }
     )*};
 }
-one! { i32 i64 usize Expr &Expr }
+one! { i32 i64 isize usize Expr &Expr }
 
 impl HostList for &Proxy {
     fn list(self) -> TraceArg {

@@ -15,6 +15,7 @@ macro_rules! from {
 from! {
     i64: v => Host::Int(v);
     i32: v => Host::Int(v.into());
+    isize: v => Host::Int(v as i64);
     usize: v => Host::size(v);
     f64: v => Host::Float(v);
     f32: v => Host::Float(v.into());

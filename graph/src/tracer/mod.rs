@@ -23,8 +23,8 @@
 //!     })?;
 //! assert_eq!(m.nodes()[5].to_string(), "reshape(%4, [dim(%4, 0) * 2, -1])");
 //!
-//! let error = Tracer::trace(1, |i| i[0].matmul(3.0_f64.to_string().len() as i64)).unwrap_err();
-//! assert!(error.to_string().contains("`b` is a tensor, got 3"));
+//! let error = Tracer::trace(1, |i| i[0].unsqueeze(0).t().clamp(1.0, 0.5).to_dtype(1)).unwrap_err();
+//! assert!(error.to_string().contains("to_dtype: `dtype` is a dtype, got 1"));
 //! # Ok::<(), tensorplay_graph::TraceError>(())
 //! ```
 

@@ -4,8 +4,8 @@ use super::{TraceArg, TraceFault, TraceFaultKind};
 use crate::error::{Code, OpErrorKind};
 use crate::op::row::{ParamKind, Results};
 use crate::{
-    Arg, Builder, Expr, GraphModule, Location as Place, Node, NodeId, NodeKind, Op, OpError, TensorType,
-    Value,
+    Arg, Builder, Expr, GraphModule, Host, Location as Place, Node, NodeId, NodeKind, Op, OpError,
+    TensorType, Value,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -140,10 +140,14 @@ impl Trace {
     #[track_caller]
     pub fn call(&self, op: Op, args: Vec<TraceArg>) -> Vec<Proxy> {
         let here = Location::caller();
+        let pieces = match args.get(1) {
+            Some(TraceArg::Host(e)) => e.literal().and_then(Host::as_int),
+            _ => None,
+        };
         let values = self.record(op, args, here).unwrap_or_else(|kind| {
             let state = &mut *self.0.borrow_mut();
             state.faults.push(TraceFault::new(here, kind));
-            state.unknown(op)
+            state.unknown(op, pieces)
         });
         values.into_iter().map(|v| self.proxy(v)).collect()
     }
@@ -305,10 +309,12 @@ impl State {
     }
 
     /// Values of unknown type, in the place of those of a call that failed. The trace is an error by now.
-    fn unknown(&mut self, op: Op) -> Vec<Value> {
+    fn unknown(&mut self, op: Op, pieces: Option<i64>) -> Vec<Value> {
         let results = match op.row().results {
             Results::One => 1,
-            _ => 2,
+            Results::Indexed => 2,
+            // the program goes on as if it had got what it asked for
+            _ => pieces.map_or(1, |n| n.clamp(1, 1024) as usize),
         };
         let node = self.builder.module.graph.push(Node {
             kind: NodeKind::Input(u32::MAX),
