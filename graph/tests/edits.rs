@@ -109,6 +109,51 @@ fn random_edits_leave_graphs_that_verify_and_round_trip() {
     assert!(done > 1000 && refused > 500, "{done} {refused}");
 }
 
+#[test]
+fn patterns_replaced_in_random_graphs_leave_graphs_that_verify() {
+    let rules = [
+        (
+            "graph p(x) { %1 = exp(%0) return %1 }",
+            "graph r(x) { return %0 }",
+        ),
+        (
+            "graph p(x, y) { %2 = add(%0, %1) return %2 }",
+            "graph r(x, y) { %2 = mul(%1, %0) return %2 }",
+        ),
+        (
+            "graph p(x) { %1 = exp(%0) %2 = mul(%0, 0.5) return %1, %2 }",
+            "graph r(x) { %1 = neg(%0) return %1, %1 }",
+        ),
+        (
+            "graph p(x, y) { %2 = exp(%0) %3 = add(%2, %1) return %3, %2 }",
+            "graph r(x, y) { %2 = exp(%0) %3 = add(%1, %2) return %3, %2 }",
+        ),
+        (
+            "graph p(x, $0 s: f32) { %1 = mul(%0, $0) %2 = mul(%1, $0) return %2 }",
+            "graph r(x, $0 s: f32) { %1 = mul(%0, $0 * $0) return %1 }",
+        ),
+        (
+            "graph p(x, y) { %2 = narrow(%0, 0, 0, dim(%1, 0)) return %2 }",
+            "graph r(x, y) { %2 = narrow(%0, 0, 0, dim(%1, 0)) %3 = abs(%2) return %3 }",
+        ),
+    ];
+    let mut rng = Rng(9);
+    let mut counts = [0; 6];
+    for _ in 0..400 {
+        let mut m = random_graph(&mut rng);
+        let at = rng.next(rules.len());
+        let (pattern, replacement) = rules[at];
+        let before = m.clone();
+        match m.replace_pattern(&pattern.parse().unwrap(), &replacement.parse().unwrap()) {
+            Ok(n) => counts[at] += n,
+            Err(e) => panic!("{e}\nin\n{before}"),
+        }
+        check(&m, pattern);
+        assert_eq!(m.graph.outputs.len(), before.graph.outputs.len());
+    }
+    assert!(counts.iter().all(|n| *n > 0), "{counts:?}");
+}
+
 /// What lies between some values and the outputs, cut out and copied in again, is the same graph.
 #[test]
 fn extracted_graphs_copied_back_compute_the_same_calls() {

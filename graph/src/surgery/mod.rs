@@ -36,6 +36,7 @@ mod copy;
 mod edit;
 mod error;
 mod extract;
+mod matcher;
 mod names;
 mod order;
 mod outputs;

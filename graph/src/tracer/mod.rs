@@ -33,11 +33,13 @@ mod error;
 mod host;
 mod methods;
 mod operators;
+mod options;
 mod proxy;
 mod tree;
 
-pub use args::{HostList, Options, TraceArg};
+pub use args::{HostList, TraceArg};
 pub use error::{TraceError, TraceFault, TraceFaultKind};
+pub use options::Options;
 pub use proxy::{Proxy, Trace};
 pub use tree::ProxyTree;
 
