@@ -217,11 +217,16 @@ impl From<OpError> for Error {
     }
 }
 
-impl From<tensorplay_graph::ParseError> for Error {
-    fn from(e: tensorplay_graph::ParseError) -> Error {
-        Error::GraphCapture(e.to_string())
-    }
+macro_rules! of_graphs {
+    ($($error:ident)*) => {$(
+        impl From<tensorplay_graph::$error> for Error {
+            fn from(e: tensorplay_graph::$error) -> Error {
+                Error::GraphCapture(e.to_string())
+            }
+        }
+    )*};
 }
+of_graphs!(ParseError TraceError EditError DrawError);
 
 impl Error {
     /// An error from any message.

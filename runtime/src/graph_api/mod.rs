@@ -13,7 +13,7 @@ pub(crate) use interpreter::hosts;
 pub use interpreter::{Interpreter, Run};
 pub use program::Program;
 pub use tensorplay_graph::{
-    Arg, Builder, Code, Dim, EvalArg, Expr, Graph, GraphModule, Host, HostType, Location, Node, NodeId,
-    NodeKind, Op, OpError, ParseError, Shape, Symbol, TensorType, Transformer, Value, VerifyError, op,
-    passes, verify,
+    Arg, Builder, Code, Dim, DrawError, Edit, EditError, EvalArg, Expr, Graph, GraphModule, Host, HostType,
+    Location, Node, NodeId, NodeKind, Op, OpError, ParseError, Shape, Symbol, TensorType, Transformer, Value,
+    VerifyError, op, passes, verify,
 };
