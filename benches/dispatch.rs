@@ -131,7 +131,26 @@ macro_rules! measure {
     })*};
 }
 
+/// Whether the figures of that name were asked for: all are without a word on the command line.
+fn asked(name: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|w| !w.starts_with('-')).peekable();
+    words.peek().is_none() || words.any(|w| w == name)
+}
+
 fn main() {
+    if asked("find") {
+        find();
+    }
+    if asked("call") {
+        call();
+    }
+    if asked("rebind") {
+        rebind();
+    }
+}
+
+/// Looking up a plan.
+fn find() {
     measure! {
         one, "static", sizes, 1, 0;
         five, "static", sizes, 5, 0 1 2 3 4;
@@ -140,13 +159,20 @@ fn main() {
         five_dynamic, "dynamic", forms, 5, 0 1 2 3 4;
         twelve_dynamic, "dynamic", forms, 12, 0 1 2 3 4 5 6 7 8 9 10 11;
     }
+}
+
+/// A whole call of a small kernel.
+fn call() {
     let x: Vec<Tensor> = (0..5).map(|_| Tensor::rand((8, 16), DType::F32)).collect();
     let call = || {
         black_box(five(black_box(&x[0]), &x[1], &x[2], &x[3], &x[4]));
     };
     println!("figure dispatch.call.5 {:.1} ns", per_call(101, 2_000, call));
     println!("figure dispatch.call.two_threads {:.2} x", scaling(5, call));
+}
 
+/// Binding a graph of a hundred operations for a layout that is new.
+fn rebind() {
     let (x, w, b) = (
         Tensor::rand((8, 16), DType::F32),
         Tensor::rand((16, 16), DType::F32),
