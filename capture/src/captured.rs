@@ -157,7 +157,7 @@ fn captured(
         &errors,
     );
     options.disable |= marker::disables(&function.attrs, attribute.name(), &errors);
-    options.check(&function.sig, &errors);
+    options.check(&function, env, &errors);
     check_inline(env.model.as_deref(), &function, &options.inline, &errors);
     let clashes = match options.disable {
         true => Vec::new(),

@@ -31,7 +31,7 @@ pub mod code {
         SPEC_NAME = 6;
         /// a spec that contradicts `dtypes(..)`
         SPEC_DTYPE = 7;
-        /// an attribute on something that is not a function
+        /// an attribute, or an argument of one, on something that it is not for
         NOT_A_FUNCTION = 8;
         /// two arguments that exclude each other
         EXCLUSIVE_ARGUMENTS = 9;

@@ -33,7 +33,7 @@ mod spec;
 mod walk;
 mod words;
 
-pub use attribute::{Mode, NamedSpec, Options, Setting, SettingValue};
+pub use attribute::{BackendName, NamedSpec, Options, Setting, SettingValue};
 pub use block::methods;
 pub use captured::{Captured, Failure, Under, compile, compile_in, export_type, sketch};
 pub use diagnostic::{CODES, Diagnostic, code};
@@ -48,5 +48,6 @@ pub use reads::{CalleeRef, Read};
 pub use region::RegionOptions;
 pub use returns::ReturnTree;
 pub use segment::{Bound, Break, Gives, Input, Segment, Segmented};
+pub use signature::instance;
 pub use spec::{DimSpec, Spec};
-pub use tensorplay_graph::HostType;
+pub use tensorplay_graph::{HostType, Mode};

@@ -11,6 +11,8 @@ use syn::Path;
 pub struct RegionOptions {
     /// For how many kinds of arguments one caller may hold the region.
     pub max_reuse_entries: usize,
+    /// A `static` that says which backend compiles it.
+    pub options: Option<Path>,
     /// The function that tells kinds of arguments apart, by their metadata; without it, all of that does.
     pub reuse_hash_fn: Option<Path>,
     /// `crate = path`: where the facade crate is.
@@ -21,6 +23,7 @@ impl RegionOptions {
     pub(crate) fn parse(tokens: TokenStream, errors: &Diagnostics) -> RegionOptions {
         let mut options = RegionOptions {
             max_reuse_entries: 8,
+            options: None,
             reuse_hash_fn: None,
             krate: None,
         };
@@ -31,6 +34,7 @@ impl RegionOptions {
             errors,
             |argument, value, _, _| match (argument.name, value) {
                 ("max_reuse_entries", Value::Int(n)) => options.max_reuse_entries = n as usize,
+                ("options", Value::Path(path)) => options.options = Some(path),
                 ("reuse_hash_fn", Value::Path(path)) => options.reuse_hash_fn = Some(path),
                 ("crate", Value::Path(path)) => options.krate = Some(path),
                 _ => {}

@@ -5,7 +5,7 @@ use crate::spec::Spec;
 use crate::words::word;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Attribute, FnArg, GenericParam, ItemFn, Meta, Receiver, ReceiverKind, Safety, Signature};
+use syn::{Attribute, FnArg, GenericParam, ItemFn, Meta, Receiver, ReceiverKind, Safety, Signature, Type};
 
 /// Takes the `#[spec(..)]` attributes off the parameters; one slot a parameter.
 pub fn strip_specs(sig: &mut Signature, errors: &Diagnostics) -> Vec<Option<Spec>> {
@@ -76,6 +76,22 @@ pub fn this(sig: &Signature) -> Option<TokenStream> {
         Some(FnArg::Receiver(r)) => Some(r.self_token.to_token_stream()),
         _ => None,
     }
+}
+
+/// What a method is called on, by reference.
+pub fn instance(sig: &Signature) -> Option<TokenStream> {
+    let Some(FnArg::Receiver(r)) = sig.inputs.first() else {
+        return None;
+    };
+    let this = &r.self_token;
+    Some(match &r.kind {
+        ReceiverKind::Reference(_, _, None) => quote!(#this),
+        ReceiverKind::Reference(..) => quote!(&*#this),
+        ReceiverKind::Typed(_, ty) if !matches!(&**ty, Type::Path(p) if p.path.is_ident("Self")) => {
+            quote!(&*#this)
+        }
+        _ => quote!(&#this),
+    })
 }
 
 /// Functions that no dispatch can stand in.

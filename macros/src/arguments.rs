@@ -4,8 +4,8 @@
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{GenericArgument, PathArguments, ReturnType, Type};
-use tensorplay_capture::{Captured, HostType, Input, Leaf, LeafKind, Param, Read, ReturnTree};
+use syn::{GenericArgument, PathArguments, ReturnType, Signature, Type};
+use tensorplay_capture::{Captured, HostType, Input, Leaf, LeafKind, Options, Param, Read, ReturnTree};
 use tensorplay_graph::{GraphModule, Write};
 
 /// The tensors and the numbers of a call, each in the order of the graph.
@@ -13,11 +13,13 @@ use tensorplay_graph::{GraphModule, Write};
 pub struct Arguments {
     tensors: Vec<TokenStream>,
     scalars: Vec<TokenStream>,
+    /// The last number, behind all others.
+    instance: Option<TokenStream>,
 }
 
 impl Arguments {
     /// Those of parameters.
-    pub fn of(params: &[Param], p: &TokenStream) -> Arguments {
+    pub fn of_params(params: &[Param], p: &TokenStream) -> Arguments {
         let mut all = Arguments::default();
         for leaf in params.iter().flat_map(Param::leaves) {
             all.push(leaf.kind, argument(&leaf, p));
@@ -63,6 +65,12 @@ impl Arguments {
         self
     }
 
+    /// Of an instance that has entries of its own.
+    pub fn of(mut self, instance: Option<TokenStream>) -> Arguments {
+        self.instance = instance;
+        self
+    }
+
     /// A call of a method of `reach` with them, and with the parts of aggregates behind.
     pub fn call(
         &self,
@@ -71,17 +79,20 @@ impl Arguments {
         aggregates: &[TokenStream],
         p: &TokenStream,
     ) -> TokenStream {
-        let (tensors, scalars) = (&self.tensors, &self.scalars);
-        let (tensors, scalars) = (quote!(&[#(#tensors),*]), quote!(&[#(#scalars),*]));
+        let (tensors, scalars, instance) = (&self.tensors, &self.scalars, self.instance.iter());
+        let tensors = quote!(&[#(#tensors),*]);
         let method = format_ident!("{}", method);
         let a = Ident::new("__tp_arguments", Span::mixed_site());
         match aggregates.is_empty() {
             // what borrows the parameters is gone before the plain body may move them
             false => quote! {{
-                let #a = #p::Arguments::new(#tensors, #scalars)#(.with(#aggregates))*;
+                let #a = #p::Arguments::new(#tensors, &[#(#scalars),*])#(.with(#aggregates))*#(.ending(#instance))*;
                 #reach.#method(#a.tensors(), #a.hosts())
             }},
-            true => quote!(#reach.#method(#tensors, #scalars)),
+            true => {
+                let scalars = scalars.iter().chain(instance);
+                quote!(#reach.#method(#tensors, &[#(#scalars),*]))
+            }
         }
     }
 }
@@ -99,6 +110,12 @@ fn read(reads: &[Read], p: &TokenStream) -> (Vec<TokenStream>, Vec<TokenStream>)
         }
     }
     (tensors, scalars)
+}
+
+/// The instance of a method with `isolate_recompiles`.
+pub fn instance(sig: &Signature, options: &Options, p: &TokenStream) -> Option<TokenStream> {
+    let this = tensorplay_capture::instance(sig).filter(|_| options.isolate_recompiles)?;
+    Some(quote!(#p::instance(#this)))
 }
 
 /// A const or field as a number.

@@ -6,13 +6,14 @@
 
 use crate::arguments::{self, Arguments};
 use crate::chain::{self, Chain, Goal};
-use crate::{segment, twin};
+use crate::{segment, self_test, settings, twin};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, ItemImpl, Path, Stmt};
 use tensorplay_capture::{
-    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Param, Read, ReturnTree, Under, code, line,
+    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Options, Param, Read, ReturnTree, Under, code,
+    line,
 };
 use tensorplay_stax::{CompileOptions, Compiled};
 
@@ -58,7 +59,7 @@ pub fn compile_in(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStr
         done: Vec::new(),
     };
     if under == Under::Compile {
-        let options = tensorplay_capture::Options::of(attr.clone());
+        let options = Options::of(attr.clone());
         if !options.is_whole() {
             return chain(Goal::Item, options.krate.as_ref()).go();
         }
@@ -103,7 +104,7 @@ pub fn record(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream)
 }
 
 /// What stax is told.
-pub fn options(o: &tensorplay_capture::Options) -> CompileOptions {
+pub fn options(o: &Options) -> CompileOptions {
     let mut options = CompileOptions::default();
     if let Some(dtypes) = &o.dtypes {
         options.dtypes.clone_from(dtypes);
@@ -140,7 +141,7 @@ fn expand(c: Captured) -> TokenStream {
 fn put(c: Captured, function: TokenStream, twin: Twin) -> TokenStream {
     let p = private(c.options.krate.as_ref());
     let (method, opaque) = (c.method, is_opaque(&c));
-    let reached = reached(&c.item, method, opaque, function, twin, &p);
+    let reached = reached(&c.item, method, opaque, function, twin, &c.options);
     let dispatch = dispatch(&c, &reached.reach, &p);
     reached.item(c.item, dispatch)
 }
@@ -177,9 +178,10 @@ pub fn reached(
     opaque: bool,
     function: TokenStream,
     twin: Twin,
-    p: &TokenStream,
+    options: &Options,
 ) -> Reached {
     let name = &item.sig.ident;
+    let p = &private(options.krate.as_ref());
     let (reach, before, beside) = if method {
         let (vis, meta) = (&item.vis, format_ident!("__tp_meta_{}", name));
         // of an `impl` or a module under one attribute, they are not taken out yet
@@ -201,14 +203,17 @@ pub fn reached(
             Twin::Own(export) => export,
             Twin::Asked(_) => TokenStream::new(),
         };
-        let (reach, beside) = twin::of_type(item, &function, p, &export);
+        let (reach, mut beside) = twin::of_type(item, &function, p, &export);
+        beside.extend(self_test::of_function(item, options, &reach, p));
         (reach, TokenStream::new(), beside)
     } else {
-        let twin = match twin {
+        let mut beside = match twin {
             Twin::Own(export) => twin::twin(item, p, &export),
             Twin::Asked(twin) => twin,
         };
-        (quote!(__TP_FUNCTION), function, twin)
+        let found = twin::probe(item, p);
+        beside.extend(self_test::of_function(item, options, &found, p));
+        (quote!(__TP_FUNCTION), function, beside)
     };
     Reached {
         reach,
@@ -237,14 +242,8 @@ fn not_compiled(item: &ItemFn, e: &dyn std::fmt::Display) -> TokenStream {
 fn function(c: &Captured, compiled: &Compiled, p: &TokenStream) -> TokenStream {
     let consts = if c.reads_consts() { &c.reads[..] } else { &[] };
     let mut more = about(&c.codes, &c.callees, consts, p);
-    if let Some(on) = c.options.dynamic {
-        more.extend(quote!(.dynamic(#on)));
-    }
-    if let Some(region) = &c.region {
-        let n = Literal::usize_unsuffixed(region.max_reuse_entries);
-        let hash = region.reuse_hash_fn.iter();
-        more.extend(quote!(.region(#n)#(.hashed_by(#hash))*));
-    }
+    more.extend(settings::settings(&c.options, p));
+    more.extend(c.region.as_ref().map(settings::of_region));
     let value = value(&c.item, c.owner.as_deref(), compiled, &more, p);
     quote!(static __TP_FUNCTION: #p::Function = #value;)
 }
@@ -349,7 +348,8 @@ fn in_module(p: &TokenStream) -> Option<TokenStream> {
 /// `if let Some(r) = f.call(..) { return .. }`.
 fn dispatch(c: &Captured, reach: &TokenStream, p: &TokenStream) -> TokenStream {
     let reads = if c.reads_consts() { &[] } else { &c.reads[..] };
-    let given = Arguments::of(&c.params, p).with(reads, p);
+    let instance = arguments::instance(&c.item.sig, &c.options, p);
+    let given = Arguments::of_params(&c.params, p).with(reads, p).of(instance);
     // the parts of structs and lists follow
     let lists = c.params.iter().filter_map(Param::list);
     let lists = lists.map(|(name, _)| quote!(&#name));

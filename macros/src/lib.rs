@@ -18,6 +18,8 @@ mod model;
 mod reach;
 mod regroup;
 mod segment;
+mod self_test;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -56,13 +58,19 @@ mod within;
 /// | `fullgraph` | a graph break is an error, and functions that are called are looked up |
 /// | `inline(path, ..)` | these functions are looked up without `fullgraph` too; any other call is a graph break |
 /// | `warn_breaks` | a graph break is a warning |
-/// | `name = "f"` | the name of the graph |
+/// | `name = "f"` | the name of the graph, which backends are told too |
+/// | `backend = "eager"`, or `backend = PATH` | what compiles the graph at run time, by name, or by a `static` `BackendEntry`; the kernels of the build otherwise |
+/// | `mode = "max-autotune"` | a set of options: `default`, `reduce-overhead`, `max-autotune` or `max-autotune-no-cudagraphs` |
+/// | `options(fusion = false, ..)` | options of the backend; `name` alone is `name = true` |
+/// | `recompile_limit = 4` | how many entries the table holds; one more drops the coldest, or is an error beside `fullgraph` |
+/// | `isolate_recompiles` | on a method: each instance, told by its address, has entries and a limit of its own |
+/// | `strict_native` | a call that would not run native code is an error |
+/// | `self_test` | `cargo test` compares compiled results with those of the operations one by one, with inputs made of the specs |
 /// | `disable` | the function stays as it is |
 /// | `crate = path` | where this crate is re-exported |
 ///
 /// In a spec a size is an integer (a promise), a name (equal names are equal sizes, and one entry serves all), `_`, `lo..=hi`, or
-/// `..` for any rank; the dtype is `f32`, .., `float` (any float) or `_`. The other arguments of the design are refused with
-/// `not available yet`. Every message has a code, explained in `docs/errors.md`.
+/// `..` for any rank; the dtype is `f32`, .., `float` (any float) or `_`. `grad` is refused with `not available yet`. Every message has a code, explained in `docs/errors.md`.
 #[proc_macro_attribute]
 pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
     attribute(attr, item, |attr, item| {
@@ -84,6 +92,7 @@ pub fn compile(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|
 /// | `max_reuse_entries = 8` | for how many kinds of arguments (shapes, dtypes, numbers) one caller may hold it |
 /// | `reuse_hash_fn = path` | a `fn(&[compiler::Example]) -> u64` that tells kinds of arguments apart; without it, all of their metadata does |
+/// | `options = PATH` | a `static` `compiler::NestedCompileRegionOptions`: the backend that compiles the region wherever it is called |
 /// | `crate = path` | where this crate is re-exported |
 #[proc_macro_attribute]
 pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStream {

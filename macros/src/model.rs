@@ -2,8 +2,8 @@
 
 use crate::chain::{self, Chain, Goal};
 use crate::expand::{self, private};
-use crate::twin;
 use crate::within::within;
+use crate::{self_test, twin};
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use syn::spanned::Spanned;
 use syn::{
     Attribute, ImplItem, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, Meta, Path, Visibility,
 };
-use tensorplay_capture::{Diagnostic, Env, Model, Ty, Under, code};
+use tensorplay_capture::{Diagnostic, Env, Model, Options, Ty, Under, code};
 
 /// Expands the attribute.
 pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -52,7 +52,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
     let p = private(krate.as_ref());
     let env = Rc::new(env);
     let mut out = Vec::with_capacity(items.len() + 1);
-    let mut used = Vec::new();
+    let (mut used, mut tests) = (Vec::new(), TokenStream::new());
     for item in items.drain(..) {
         let made = match item {
             Item::Fn(f) => function(&env, None, f, &mut used),
@@ -65,6 +65,7 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
             Item::Impl(mut i) if i.trait_.is_none() => {
                 let name = tensorplay_capture::self_name(&i.self_ty);
                 let errors = distribute(&mut i);
+                let cfgs = i.attrs.clone();
                 i.items = i
                     .items
                     .into_iter()
@@ -72,7 +73,16 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
                         ImplItem::Fn(f) => {
                             let tokens = f.into_token_stream();
                             match syn::parse2::<ItemFn>(tokens.clone()) {
-                                Ok(f) => ImplItem::Verbatim(function(&env, name.as_deref(), f, &mut used)),
+                                Ok(f) => {
+                                    let (options, item) = (compiled(&f), f.clone());
+                                    let made = function(&env, name.as_deref(), f, &mut used);
+                                    if let (Some(owner), Some(o)) = (&name, options) {
+                                        let p = private(o.krate.as_ref());
+                                        let test = self_test::of_method(owner, &item, &cfgs, &o, &made, &p);
+                                        tests.extend(test);
+                                    }
+                                    ImplItem::Verbatim(made)
+                                }
                                 Err(_) => ImplItem::Verbatim(tokens),
                             }
                         }
@@ -90,6 +100,9 @@ pub fn model(attr: TokenStream, item: TokenStream) -> TokenStream {
         out.push(Item::Verbatim(
             quote!(#(#[allow(unused_imports)] use #used as _;)*),
         ));
+    }
+    if !tests.is_empty() {
+        out.push(Item::Verbatim(tests));
     }
     *items = out;
     module.into_token_stream()
@@ -141,6 +154,15 @@ fn arguments(attribute: &Attribute) -> TokenStream {
         Meta::List(list) => list.tokens.clone(),
         _ => TokenStream::new(),
     }
+}
+
+/// The arguments of the `#[compile]` of a function.
+fn compiled(f: &ItemFn) -> Option<Options> {
+    let of = |a: &&Attribute| {
+        let last = a.path().segments.last();
+        last.is_some_and(|s| s.ident == Under::Compile.name())
+    };
+    Some(Options::of(arguments(f.attrs.iter().find(of)?)))
 }
 
 /// A function of the module; one with an attribute of ours is captured with the module.

@@ -4,8 +4,9 @@
 //! the error, and one runs the statements as they were. All of them only borrow what the others may move, so
 //! the borrow checker sees the user's function.
 
-use crate::arguments::{Arguments, error, returned, writes};
+use crate::arguments::{Arguments, error, instance, returned, writes};
 use crate::expand::{Twin, about, internal, options, place, private, reached, value};
+use crate::settings::settings;
 use crate::twin;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -23,9 +24,7 @@ pub fn expand(mut s: Segmented) -> TokenStream {
             &[]
         };
         let mut more = about(&segment.codes, &segment.callees, consts, &p);
-        if let Some(on) = s.options.dynamic {
-            more.extend(quote!(.dynamic(#on)));
-        }
+        more.extend(settings(&s.options, &p));
         match tensorplay_stax::compile(&segment.paths, &options(&s.options)) {
             Ok(compiled) => records.push(value(&s.item, s.owner.as_deref(), &compiled, &more, &p)),
             Err(e) => return internal(&s.item, &e),
@@ -39,10 +38,14 @@ pub fn expand(mut s: Segmented) -> TokenStream {
         code::CALL
     );
     let export = quote!((@export $($t:tt)*) => { ::core::compile_error!(#message); };);
-    let mut reached = reached(&s.item, s.method, s.opaque, record, Twin::Own(export), &p);
+    let mut reached = reached(&s.item, s.method, s.opaque, record, Twin::Own(export), &s.options);
     let (fallible, reach) = (s.fallible, reached.reach.clone());
     let error = fallible.then(|| error(&s.item.sig.output, &p));
-    s.place(|n, segment| statements(n, segment, error.as_ref(), &reach, &p));
+    let local = Ident::new("__tp_instance", Span::mixed_site());
+    // the first segment may move what the next ones are of
+    let instance = instance(&s.item.sig, &s.options, &p).filter(|_| !s.segments.is_empty());
+    let of = instance.as_ref().map(|_| &local);
+    s.place(|n, segment| statements(n, segment, of, error.as_ref(), &reach, &p));
     let left = left(&s.item.sig.output, &p);
     if s.options.warn_breaks {
         reached.before.extend(s.breaks.iter().map(twin::break_warning));
@@ -51,7 +54,8 @@ pub fn expand(mut s: Segmented) -> TokenStream {
     let enter = quote! {
         let ::core::option::Option::Some(#entered) = #reach.enter() else { #left };
     };
-    reached.item(s.item, enter)
+    let instance = instance.map(|this| quote!(let #local = #this;));
+    reached.item(s.item, quote!(#enter #instance))
 }
 
 /// The record of the function: its segments are statics of their own.
@@ -72,10 +76,11 @@ fn whole(s: &Segmented, records: &[TokenStream], p: &TokenStream) -> TokenStream
 
 /// What stands in the place of a segment.
 ///
-/// `error` makes the error of a function that returns a `Result`.
+/// `instance` is what the call is of; `error` makes the error of a function that returns a `Result`.
 fn statements(
     n: usize,
     s: &Segment,
+    instance: Option<&Ident>,
     error: Option<&TokenStream>,
     reach: &TokenStream,
     p: &TokenStream,
@@ -83,7 +88,9 @@ fn statements(
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (o, e, results) = (local("__tp_outputs"), local("__tp_error"), local("__tp_results"));
     let reads = if s.reads_consts { &[] } else { &s.reads[..] };
-    let given = Arguments::of_locals(&s.inputs, p).with(reads, p);
+    let given = Arguments::of_locals(&s.inputs, p)
+        .with(reads, p)
+        .of(instance.map(|local| quote!(#local)));
     let n = Literal::usize_unsuffixed(n);
     let raised = match error {
         Some(error) => quote!(return ::core::result::Result::Err(#error(#e))),

@@ -67,8 +67,7 @@ pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream
         return warning(name, UNREACHED);
     }
     let p = in_macro(p);
-    let dummies: Vec<TokenStream> = item.sig.inputs.iter().map(|_| quote!(#p::dummy())).collect();
-    let dummies = quote!(#(#dummies),*);
+    let dummies = dummies(item, &p);
     let arms = quote! {
         (@explain $($p:tt)*) => { #p::explain(#p::probe(|| $($p)*(#dummies))) };
         (@graphs $($p:tt)*) => { #p::graphs(#p::probe(|| $($p)*(#dummies))) };
@@ -76,6 +75,17 @@ pub fn twin(item: &ItemFn, p: &TokenStream, export: &TokenStream) -> TokenStream
         #export
     };
     declare(name, item, &arms)
+}
+
+/// The record of a free function, from beside it.
+pub fn probe(item: &ItemFn, p: &TokenStream) -> TokenStream {
+    let (name, dummies) = (&item.sig.ident, dummies(item, p));
+    quote!(#p::probe(|| #name(#dummies)))
+}
+
+fn dummies(item: &ItemFn, p: &TokenStream) -> TokenStream {
+    let dummies = item.sig.inputs.iter().map(|_| quote!(#p::dummy()));
+    quote!(#(#dummies),*)
 }
 
 /// The items beside a free function that has parameters of types of which no value can be made: `function` stands in a type

@@ -29,6 +29,20 @@ pub fn raise(e: Error) -> ! {
     e.raise()
 }
 
+/// What a method is called on, as a number.
+#[inline]
+pub fn instance<T: ?Sized>(this: &T) -> HostArg {
+    HostArg::from(std::ptr::from_ref(this).cast::<()>().addr())
+}
+
+/// Compares what a compiled function gives with its operations one by one: the test that `self_test` emits.
+///
+/// # Panics
+/// They differ, or a parameter has no spec that says what to test with.
+pub fn self_test(f: &'static Function) {
+    crate::dispatch::self_test(f);
+}
+
 /// What a parameter that capture took for a tensor must be.
 #[diagnostic::on_unimplemented(
     message = "capture took this for a `tensorplay::Tensor`, but it is `{Self}`",

@@ -31,6 +31,13 @@ impl<'a> Arguments<'a> {
         self
     }
 
+    /// With a number behind all others.
+    #[must_use]
+    pub fn ending(mut self, last: HostArg) -> Arguments<'a> {
+        self.hosts.push(last);
+        self
+    }
+
     /// Appends a number.
     pub fn number(&mut self, value: usize) {
         self.hosts.push(HostArg::from(value));

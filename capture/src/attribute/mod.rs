@@ -10,16 +10,19 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
-pub use setting::{Mode, Setting, SettingValue};
+pub use setting::{BackendName, Setting, SettingValue};
 pub use specs::NamedSpec;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
+use crate::env::Env;
 use crate::nearest::nearest;
+use crate::signature::is_method;
 use crate::spec::DimSpec;
 use parse::{Value, Written};
-use proc_macro2::{Ident, TokenStream};
-use syn::{FnArg, LitStr, Pat, Path, Signature};
-use tensorplay_graph::DType;
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::spanned::Spanned;
+use syn::{FnArg, ItemFn, Pat, Path};
+use tensorplay_graph::{DType, Mode};
 
 /// The arguments of `#[compile(..)]`.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +31,8 @@ pub struct Options {
     pub fullgraph: bool,
     /// `dynamic = ..`, or `dynamic_shapes = ..`: whether sizes that no spec fixes are symbolic.
     pub dynamic: Option<bool>,
-    /// `backend = ".."`.
-    pub backend: Option<String>,
+    /// `backend = ".."`, or `backend = PATH`.
+    pub backend: Option<BackendName>,
     /// `mode = ".."`.
     pub mode: Option<Mode>,
     /// `options(..)`, each once.
@@ -52,13 +55,15 @@ pub struct Options {
     pub specialize: Vec<Vec<NamedSpec>>,
     /// `warn_breaks`: each graph break is a warning.
     pub warn_breaks: bool,
-    /// `self_test`: compiled results are compared with the plain body's.
+    /// `self_test`: a test compares compiled results with those of the operations one by one.
     pub self_test: bool,
     /// `name = ".."`.
     pub name: Option<String>,
     /// `crate = path`: where the facade crate is.
     pub krate: Option<Path>,
     pub(crate) specs: Vec<NamedSpec>,
+    /// The arguments as written, by name.
+    pub(crate) written: Vec<(&'static str, TokenStream)>,
 }
 
 impl Options {
@@ -83,11 +88,14 @@ impl Options {
             pieces,
             table::COMPILE,
             errors,
-            |argument, value, _, problems| match value {
-                Value::Settings(s) => {
-                    options.settings = setting::settings(backend.as_deref(), s, problems);
+            |argument, value, piece, problems| {
+                options.written.push((argument.name, piece.clone()));
+                match value {
+                    Value::Settings(s) => {
+                        options.settings = setting::settings(backend.as_ref(), s, problems);
+                    }
+                    value => options.store(argument.name, value, problems),
                 }
-                value => options.store(argument.name, value, problems),
             },
         );
         options
@@ -102,9 +110,9 @@ impl Options {
             ("strict_native", Value::Bool(on)) => self.strict_native = on,
             ("warn_breaks", Value::Bool(on)) => self.warn_breaks = on,
             ("self_test", Value::Bool(on)) => self.self_test = on,
-            ("backend", Value::Str(s)) => self.backend = Some(s.value()),
+            ("backend", Value::Backend(b)) => self.backend = Some(b),
             ("name", Value::Str(s)) => self.name = Some(s.value()),
-            ("mode", Value::Str(s)) => match Mode::parse(&s) {
+            ("mode", Value::Str(s)) => match setting::mode(&s) {
                 Ok(mode) => self.mode = Some(mode),
                 Err(d) => problems.push(d),
             },
@@ -119,8 +127,20 @@ impl Options {
         }
     }
 
-    /// Checks the arguments that name parameters, apart from `spec(..)`, against the function.
-    pub(crate) fn check(&self, sig: &Signature, errors: &Diagnostics) {
+    /// The tokens of an argument, if it is written.
+    fn written(&self, name: &str) -> Option<&TokenStream> {
+        self.written.iter().find(|w| w.0 == name).map(|w| &w.1)
+    }
+
+    /// Where an argument is written.
+    pub fn span(&self, name: &str) -> Span {
+        self.written(name).map_or_else(Span::call_site, Spanned::span)
+    }
+
+    /// Checks the arguments, apart from `spec(..)`, against the function.
+    pub(crate) fn check(&self, f: &ItemFn, env: &Env, errors: &Diagnostics) {
+        let sig = &f.sig;
+        self.check_place(f, env, errors);
         let names: Vec<&Ident> = sig.inputs.iter().filter_map(parameter).collect();
         let known = |name: &Ident| {
             if !names.contains(&name) {
@@ -164,10 +184,45 @@ impl Options {
     }
 }
 
-/// `backend = ".."`.
-fn backend(piece: &TokenStream) -> Option<String> {
+impl Options {
+    /// Checks the arguments that are not for every function.
+    fn check_place(&self, f: &ItemFn, env: &Env, errors: &Diagnostics) {
+        let refuse = |name: &str, message: &str, help: &str| {
+            if let Some(at) = self.written(name) {
+                errors.push(Diagnostic::new(code::NOT_A_FUNCTION, at, message).help(help));
+            }
+        };
+        if self.isolate_recompiles && !matches!(f.sig.inputs.first(), Some(FnArg::Receiver(_))) {
+            refuse(
+                "isolate_recompiles",
+                "`isolate_recompiles` is for methods: a function without `self` has no instances",
+                "remove it, or take `&self`",
+            );
+        }
+        if !self.self_test {
+            return;
+        }
+        let of_model = env.model.is_some() && env.receiver.is_some();
+        if is_method(f) && !of_model {
+            refuse(
+                "self_test",
+                "`self_test` puts a test beside the function, and an `impl` cannot hold one",
+                "put the `impl` and its struct into an inline module under `#[model]`, or the body into a free function",
+            );
+        } else if f.sig.generics.const_params().next().is_some() {
+            refuse(
+                "self_test",
+                "`self_test` does not know which const parameters to test with",
+                "remove it, or put it on a function that calls this one with some",
+            );
+        }
+    }
+}
+
+/// `backend = ..`.
+fn backend(piece: &TokenStream) -> Option<BackendName> {
     match parse::head(piece.clone()) {
-        Some((name, Written::Value(v))) if name == "backend" => Some(syn::parse2::<LitStr>(v).ok()?.value()),
+        Some((name, Written::Value(v))) if name == "backend" => BackendName::parse(&v),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Tokens of an attribute become typed arguments. What is wrong with one leaves the others alone.
 
+use super::setting::BackendName;
 use super::specs::{NamedSpec, named_specs};
 use super::table::{Argument, EXCLUSIVE, Takes};
 use crate::diagnostic::{Diagnostic, Diagnostics, code};
@@ -21,6 +22,7 @@ pub(crate) enum Written {
 pub(crate) enum Value {
     Bool(bool),
     Str(LitStr),
+    Backend(BackendName),
     Int(u32),
     DTypes(Vec<DType>),
     Specs(Vec<NamedSpec>),
@@ -136,6 +138,7 @@ fn value(
             .ok()
             .map(|b| Value::Bool(b.value)),
         (Takes::Str, Written::Value(v)) => syn::parse2::<LitStr>(v.clone()).ok().map(Value::Str),
+        (Takes::Backend, Written::Value(v)) => BackendName::parse(v).map(Value::Backend),
         (Takes::Int, Written::Value(v)) => syn::parse2::<LitInt>(v.clone())
             .ok()
             .and_then(|l| l.base10_parse::<u32>().ok())
@@ -175,6 +178,10 @@ fn value(
             problems.push(wrong("a string that is not empty"));
             None
         }
+        Some(Value::Backend(BackendName::Name(s))) if s.is_empty() => {
+            problems.push(wrong("a string that is not empty"));
+            None
+        }
         None => {
             problems.push(wrong(takes.what()));
             None
@@ -188,7 +195,7 @@ fn list<T>(one: fn(syn::parse::ParseStream<'_>) -> syn::Result<T>, tokens: &Toke
     Some(parser.parse2(tokens.clone()).ok()?.into_iter().collect())
 }
 
-/// `fast_math`, `fast_math = true`.
+/// `max_autotune`, `fusion = false`.
 fn setting(s: syn::parse::ParseStream<'_>) -> syn::Result<(Ident, Option<Lit>)> {
     let name = s.parse()?;
     let value = match s.parse::<Option<Token![=]>>()? {

@@ -1,50 +1,39 @@
-//! `mode = ".."` and `options(..)`: the settings of a backend.
+//! `backend = ..`, `mode = ".."` and `options(..)`: the settings of a backend.
 
 use super::parse::{suggest, unknown};
-use super::table::{STAX, TVM};
+use super::table::TVM;
 use crate::diagnostic::{Diagnostic, code};
-use proc_macro2::Ident;
-use syn::{Lit, LitStr};
+use proc_macro2::{Ident, TokenStream};
+use syn::parse::Parser;
+use syn::{Lit, LitStr, Path};
+use tensorplay_graph::{COMPILE_OPTIONS, Mode, compile_option};
 
-/// A set of options under a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// `"default"`: no option is on.
-    Default,
-    /// `"reduce-overhead"`: calls are replayed.
-    ReduceOverhead,
-    /// `"max-autotune"`: kernels are chosen by measuring them, and replayed.
-    MaxAutotune,
-    /// `"max-autotune-no-cudagraphs"`: the same without replay.
-    MaxAutotuneNoCudagraphs,
+/// How `backend = ..` names a backend.
+#[derive(Clone, Debug)]
+pub enum BackendName {
+    /// By the name that it is registered under.
+    Name(String),
+    /// By the path of its entry, a `static`.
+    Entry(Path),
 }
 
-impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 4] = [
-        Mode::Default,
-        Mode::ReduceOverhead,
-        Mode::MaxAutotune,
-        Mode::MaxAutotuneNoCudagraphs,
-    ];
-
-    /// The name, as it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Default => "default",
-            Mode::ReduceOverhead => "reduce-overhead",
-            Mode::MaxAutotune => "max-autotune",
-            Mode::MaxAutotuneNoCudagraphs => "max-autotune-no-cudagraphs",
+impl BackendName {
+    pub(super) fn parse(written: &TokenStream) -> Option<BackendName> {
+        if let Ok(name) = syn::parse2::<LitStr>(written.clone()) {
+            return Some(BackendName::Name(name.value()));
         }
+        let path = Path::parse_mod_style.parse2(written.clone());
+        path.ok().map(BackendName::Entry)
     }
+}
 
-    pub(super) fn parse(written: &LitStr) -> Result<Mode, Diagnostic> {
-        let text = written.value();
-        Mode::ALL.into_iter().find(|m| m.name() == text).ok_or_else(|| {
-            let d = Diagnostic::new(code::UNKNOWN_ARGUMENT, written, format!("unknown mode `{text}`"));
-            suggest(d, "mode", &text, Mode::ALL.iter().map(|m| m.name()))
-        })
-    }
+/// The value of `mode = ".."`.
+pub(super) fn mode(written: &LitStr) -> Result<Mode, Diagnostic> {
+    let text = written.value();
+    text.parse().map_err(|_| {
+        let d = Diagnostic::new(code::UNKNOWN_ARGUMENT, written, format!("unknown mode `{text}`"));
+        suggest(d, "mode", &text, Mode::ALL.iter().map(|m| m.name()))
+    })
 }
 
 /// One of `options(..)`.
@@ -69,18 +58,24 @@ pub enum SettingValue {
 
 /// Types what `options(..)` holds. The names of a backend that is not ours are its own.
 pub(super) fn settings(
-    backend: Option<&str>,
+    backend: Option<&BackendName>,
     written: Vec<(Ident, Option<Lit>)>,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Setting> {
-    let known = match backend {
-        None | Some("stax" | "cudagraphs") => Some(STAX),
-        Some("tvm") => Some(TVM),
-        Some(_) => None,
+    let backend = match backend {
+        None => Some("stax"),
+        Some(BackendName::Name(name)) => Some(name.as_str()),
+        Some(BackendName::Entry(_)) => None,
+    };
+    let own = matches!(backend, Some("stax" | "cudagraphs"));
+    let known: Option<Vec<&str>> = match backend {
+        _ if own => Some(COMPILE_OPTIONS.iter().map(|o| o.name).collect()),
+        Some("tvm") => Some(TVM.to_vec()),
+        _ => None,
     };
     let mut out: Vec<Setting> = Vec::new();
     for (name, value) in written {
-        if let Some(known) = known
+        if let Some(known) = &known
             && !known.iter().any(|k| name == k)
         {
             problems.push(unknown("option", &name, known.iter().copied()));
@@ -98,7 +93,7 @@ pub(super) fn settings(
             Some(Lit::Int(i)) => i.base10_parse().ok().map(SettingValue::Int),
             Some(_) => None,
         };
-        let (fits, what, example) = match (known, name == "target") {
+        let (fits, what, example) = match (&known, name == "target") {
             (Some(_), true) => (
                 matches!(typed, Some(SettingValue::Str(_))),
                 "a string",
@@ -108,6 +103,14 @@ pub(super) fn settings(
             (None, _) => (typed.is_some(), "a bool, an integer or a string", "true"),
         };
         match typed {
+            Some(_) if fits && own && !acts(&name) => {
+                let message = format!("the option `{name}` is not available yet");
+                let acting = COMPILE_OPTIONS.iter().filter(|o| o.acts);
+                problems.push(Diagnostic::new(code::NOT_AVAILABLE, &name, message).help(format!(
+                    "remove it; the options that act are {}",
+                    acting.map(|o| o.name).collect::<Vec<_>>().join(", ")
+                )));
+            }
             Some(value) if fits => out.push(Setting {
                 name: name.to_string(),
                 value,
@@ -123,4 +126,9 @@ pub(super) fn settings(
         }
     }
     out
+}
+
+/// Whether an option of ours has an effect already.
+fn acts(name: &Ident) -> bool {
+    compile_option(&name.to_string()).is_some_and(|o| o.acts)
 }

@@ -6,6 +6,7 @@ pub(crate) enum Takes {
     Flag,
     Bool,
     Str,
+    Backend,
     Int,
     DTypes,
     Specs,
@@ -22,6 +23,7 @@ impl Takes {
             Takes::Flag => "no value, or a bool",
             Takes::Bool => "a bool",
             Takes::Str => "a string",
+            Takes::Backend => "a string, or the path of a `static` BackendEntry",
             Takes::Int => "an integer above 0",
             Takes::DTypes => "a list of float dtypes",
             Takes::Specs => "a list of specs",
@@ -39,11 +41,12 @@ impl Takes {
             Takes::Bool => format!("{name} = true"),
             Takes::Str if name == "mode" => "mode = \"max-autotune\"".into(),
             Takes::Str => format!("{name} = \"..\""),
+            Takes::Backend => format!("{name} = \"..\", or {name} = path::to::ENTRY"),
             Takes::Int => format!("{name} = 8"),
             Takes::DTypes => format!("{name}(f32, f16)"),
             Takes::Specs => format!("{name}(x = f32[B, 784])"),
             Takes::Paths => format!("{name}(path::to::function)"),
-            Takes::Settings => format!("{name}(fast_math), or {name}(fast_math = true)"),
+            Takes::Settings => format!("{name}(max_autotune), or {name}(fusion = false)"),
             Takes::Names => format!("{name}, or {name}(w, b)"),
             Takes::Path => format!("{name} = path"),
         }
@@ -81,14 +84,14 @@ const fn later(name: &'static str, takes: Takes) -> Argument {
 pub(crate) const COMPILE: &[Argument] = &[
     acts("fullgraph", Takes::Flag),
     acts("dynamic", Takes::Bool),
-    later("backend", Takes::Str),
-    later("mode", Takes::Str),
-    later("options", Takes::Settings),
+    acts("backend", Takes::Backend),
+    acts("mode", Takes::Str),
+    acts("options", Takes::Settings),
     acts("name", Takes::Str),
     acts("disable", Takes::Flag),
-    later("recompile_limit", Takes::Int),
-    later("isolate_recompiles", Takes::Flag),
-    later("strict_native", Takes::Flag),
+    acts("recompile_limit", Takes::Int),
+    acts("isolate_recompiles", Takes::Flag),
+    acts("strict_native", Takes::Flag),
     acts("dynamic_shapes", Takes::Bool),
     acts("dtypes", Takes::DTypes),
     acts("inline", Takes::Paths),
@@ -99,7 +102,7 @@ pub(crate) const COMPILE: &[Argument] = &[
         ..acts("specialize", Takes::Specs)
     },
     acts("warn_breaks", Takes::Flag),
-    later("self_test", Takes::Flag),
+    acts("self_test", Takes::Flag),
     acts("crate", Takes::Path),
 ];
 
@@ -113,24 +116,13 @@ pub(crate) const EXCLUSIVE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The options of the stax backend: each is on or off.
-pub(crate) const STAX: &[&str] = &[
-    "fast_math",
-    "emulate_precision_casts",
-    "native",
-    "fusion",
-    "cudagraphs",
-    "max_autotune",
-    "coordinate_descent_tuning",
-];
-
 /// The options of the TVM backend.
 pub(crate) const TVM: &[&str] = &["target", "parallel"];
 
 /// The arguments of `#[nested_compile_region(..)]`.
 pub(crate) const REGION: &[Argument] = &[
     acts("max_reuse_entries", Takes::Int),
-    later("options", Takes::Path),
+    acts("options", Takes::Path),
     acts("reuse_hash_fn", Takes::Path),
     acts("crate", Takes::Path),
 ];

@@ -62,7 +62,7 @@ impl Net {
 #[compile(
     fulgraph,
     dynamic = 1,
-    backend = eager,
+    backend = 3,
     recompile_limit = "x",
     dtypes(f33, i32, f32, f32),
     3,

@@ -94,6 +94,26 @@ fn impl_block() {
 }
 
 #[test]
+fn settings() {
+    check(
+        "settings",
+        "fullgraph, name = \"gate\", backend = my::ENTRY, options(fusion, depth = 3, target = \"llvm\"), recompile_limit = 4, \
+         strict_native, self_test",
+        "fn f(#[spec(f32[B, 4])] x: &Tensor) -> Tensor { x.exp() }",
+    );
+    check(
+        "settings_of_an_instance",
+        "backend = \"mine\", mode = \"max-autotune\", recompile_limit = 2, isolate_recompiles",
+        "fn f(&self, x: &Tensor) -> Tensor { x * &self.w }",
+    );
+    check(
+        "settings_of_segments",
+        "dynamic = false, isolate_recompiles",
+        "fn f(&mut self, x: &Tensor) -> Tensor { let h = x.exp(); println!(\"{h}\"); h.relu() }",
+    );
+}
+
+#[test]
 fn free_function() {
     check(
         "free_function",
