@@ -58,6 +58,25 @@ impl Key {
         }
     }
 
+    /// Whether both differ in strides at most.
+    pub(super) fn is_layout_of(&self, other: &Key) -> bool {
+        let alike = |(a, b): (&TensorKey, &TensorKey)| {
+            a.dtype == b.dtype
+                && a.device == b.device
+                && a.requires_grad == b.requires_grad
+                && a.shape == b.shape
+        };
+        let same = |(a, b): (&Option<Host>, &Option<Host>)| match (a, b) {
+            (Some(a), Some(b)) => a.same(*b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.grad == other.grad
+            && self.tensors.len() == other.tensors.len()
+            && self.tensors.iter().zip(&other.tensors).all(alike)
+            && self.scalars.len() == other.scalars.len()
+            && self.scalars.iter().zip(&other.scalars).all(same)
+    }
+
     #[inline]
     pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool, of: (u64, u64)) -> bool {
         self.of == of

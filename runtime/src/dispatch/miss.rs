@@ -14,11 +14,12 @@ use crate::config::{self, Config};
 use crate::device::same_device;
 use crate::dispatch::counters;
 use crate::ladder::{self, Rung};
-use crate::plan::bind::{How, Kernels, Meta, bind as bind_plan};
-use crate::plan::link::{LinkedBlob, link};
+use crate::plan::bind::{How, Kept, Kernels, Meta, bind_kept, rebind};
+use crate::plan::link::{LinkedBlob, Strips, link};
 use crate::plan::{Plan, StepCounts};
 use crate::{Error, Result, Tensor};
 use smallvec::SmallVec;
+use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use tensorplay_graph::{GraphModule, Host};
@@ -76,46 +77,89 @@ pub(super) struct Made {
 
 /// Links and binds a call for the built-in compiler.
 pub(super) fn native(state: &'static State, metas: &[Meta], scalars: &[Host], key: &Key) -> Result<Made> {
-    let linked = link(state, metas, scalars, STAX)?;
     let options = state.function.settings.options(false);
     let how = how(&options, state.function.path())?;
-    let plan = bind_plan(
-        &linked.blob,
-        &linked.strips,
-        metas,
-        &key.scalars,
-        Some(scalars),
-        how,
-    )?;
-    let codegen = match plan.counts.tile + plan.counts.splits {
-        0 => Codegen::StaxNative,
-        _ => Codegen::TileVm,
+    let made = match state.other_layout(metas, scalars, key, how)? {
+        Some(made) => made,
+        None => state.anew(metas, scalars, key, how)?,
     };
-    if options.strict_native && codegen != Codegen::StaxNative {
-        return Err(not_native(state, &plan));
+    if let (true, Codegen::TileVm, Exec::Plan(plan)) = (options.strict_native, made.codegen, &made.exec) {
+        return Err(not_native(state, plan));
     }
-    for entry in &linked.entries {
-        entry.callable.note_entry(entry.path, &entry.pattern);
+    Ok(made)
+}
+
+/// Plans that are kept for other layouts of their sizes; the oldest goes first.
+const KEPT: usize = 4;
+
+/// What a plan leaves to those of other layouts.
+#[derive(Debug)]
+pub(super) struct Bindings {
+    key: Key,
+    scalars: SmallVec<[Host; 4]>,
+    path: usize,
+    linked: LinkedBlob<'static>,
+    strips: Strips,
+    lengths: Vec<u32>,
+    kept: Kept,
+}
+
+impl State {
+    /// Binds a call whose sizes were bound before with other strides.
+    fn other_layout(&self, metas: &[Meta], scalars: &[Host], key: &Key, how: How) -> Result<Option<Made>> {
+        let bindings = lock(&self.kept);
+        let types = |b: &Bindings| b.scalars.iter().map(discriminant).eq(scalars.iter().map(discriminant));
+        let fits = |b: &&Bindings| b.kept.how() == how && types(b) && key.is_layout_of(&b.key);
+        let Some(b) = bindings.iter().find(fits) else {
+            return Ok(None);
+        };
+        let plan = rebind(&b.kept, &b.linked, &b.strips, metas)?;
+        Ok(plan.map(|plan| made(b.path, b.linked.clone(), b.lengths.clone(), plan)))
     }
-    counters::FALLBACKS.add(plan.fallbacks.len() as u64);
-    for f in &plan.fallbacks {
-        ladder::tell(Rung::Kernels, false, || {
-            format!(
-                "`{}`: group `{}` falls back: {}",
-                state.function.path(),
-                f.group,
-                f.reason
-            )
+
+    /// Links and binds a call from the start.
+    fn anew(&'static self, metas: &[Meta], scalars: &[Host], key: &Key, how: How) -> Result<Made> {
+        let linked = link(self, metas, scalars, STAX)?;
+        let bound = bind_kept(&linked.blob, &linked.strips, metas, &key.scalars, Some(scalars), how);
+        let (plan, kept) = bound?;
+        for entry in &linked.entries {
+            entry.callable.note_entry(entry.path, &entry.pattern);
+        }
+        counters::FALLBACKS.add(plan.fallbacks.len() as u64);
+        for f in &plan.fallbacks {
+            ladder::tell(Rung::Kernels, false, || {
+                format!("`{}`: group `{}` falls back: {}", self.function.path(), f.group, f.reason)
+            });
+        }
+        let mut all = lock(&self.kept);
+        if all.len() >= KEPT {
+            all.remove(0);
+        }
+        all.push(Bindings {
+            key: key.clone(),
+            scalars: scalars.into(),
+            path: linked.path,
+            linked: linked.blob.clone(),
+            strips: linked.strips,
+            lengths: linked.lengths.clone(),
+            kept,
         });
+        Ok(made(linked.path, linked.blob, linked.lengths, plan))
     }
-    Ok(Made {
-        path: linked.path,
-        linked: linked.blob,
-        lengths: linked.lengths,
+}
+
+fn made(path: usize, linked: LinkedBlob<'static>, lengths: Vec<u32>, plan: Plan) -> Made {
+    Made {
+        path,
+        linked,
+        lengths,
         counts: plan.counts,
-        codegen,
+        codegen: match plan.counts.tile + plan.counts.splits {
+            0 => Codegen::StaxNative,
+            _ => Codegen::TileVm,
+        },
         exec: Exec::Plan(plan),
-    })
+    }
 }
 
 fn not_native(state: &State, plan: &Plan) -> Error {

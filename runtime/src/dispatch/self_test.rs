@@ -8,7 +8,7 @@ use super::function::{Function, HostArg};
 use super::table::State;
 use crate::graph_api::Run;
 use crate::plan::bind::Meta;
-use crate::plan::link::link;
+use crate::plan::link::{INLINE, link};
 use crate::{DType, Result, Tensor};
 use tensorplay_graph::{Dim, GraphModule, Host, HostType, Symbol, TensorType};
 
@@ -42,7 +42,7 @@ fn test(f: &'static Function) -> std::result::Result<(), String> {
             };
             let metas: Vec<Meta> = call.tensors.iter().map(Meta::of).collect();
             let (scalars, _) = state.scalars(&call.scalars);
-            let linked = match link(source, &metas, &scalars) {
+            let linked = match link(source, &metas, &scalars, INLINE) {
                 Ok(linked) => linked,
                 Err(e) => {
                     last = format!(": {e}");

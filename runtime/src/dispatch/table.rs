@@ -45,6 +45,8 @@ pub(super) struct State {
     pub binds: Sharded,
     /// What plans that were dropped had done.
     pub retired: Mutex<Retired>,
+    /// What the last plans leave to those of other layouts.
+    pub kept: Mutex<Vec<super::miss::Bindings>>,
     /// The function as it was written, for other backends.
     pub source: OnceLock<std::result::Result<super::foreign::Source, String>>,
 }
@@ -289,6 +291,7 @@ impl State {
             errors: Sharded::new(),
             binds: Sharded::new(),
             retired: Mutex::default(),
+            kept: Mutex::default(),
             source: OnceLock::new(),
         })
     }
@@ -364,6 +367,7 @@ impl State {
     pub(super) fn clear(&self) {
         let mut entries = lock(&self.entries);
         let mut retired = lock(&self.retired);
+        lock(&self.kept).clear();
         let table = self.table.load();
         table.iter().for_each(|b| retired.take(b.tally.clone()));
         self.table.store(Arc::new(Vec::new()));

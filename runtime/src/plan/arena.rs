@@ -2,14 +2,22 @@
 
 use super::{Buffer, Step};
 use crate::storage::alignment;
+use std::sync::Arc;
 
-/// A buffer before placement.
+/// A buffer before placement; its number is its place among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    pub base: u32,
     pub bytes: usize,
     /// It leaves the call.
     pub escapes: bool,
+}
+
+/// What begins the number of a buffer before placement.
+pub(crate) const BUFFER: u32 = 1 << 31;
+
+/// Which draft a base is, if it is one.
+fn draft(base: u32) -> Option<usize> {
+    (base & BUFFER != 0).then_some((base & !BUFFER) as usize)
 }
 
 /// Calls `f` with every base that a step touches.
@@ -27,23 +35,52 @@ pub(crate) fn bases(step: &Step, f: &mut impl FnMut(u32)) {
     }
 }
 
+/// Calls `f` with every base of a step that no other plan holds.
+pub(crate) fn bases_mut(step: &mut Step, f: &mut impl FnMut(&mut u32)) {
+    match step {
+        Step::Kernel(k) => {
+            let Some(k) = Arc::get_mut(k) else { return };
+            let refs = k.operands.iter_mut().chain(&mut k.outputs);
+            refs.for_each(|r| f(&mut r.base));
+            k.divisors.iter_mut().for_each(|d| f(&mut d.at.base));
+        }
+        Step::Matmul(m) => {
+            let Some(m) = Arc::get_mut(m) else { return };
+            [&mut m.a, &mut m.b, &mut m.out]
+                .into_iter()
+                .for_each(|r| f(&mut r.base));
+        }
+        Step::Copy(c) => {
+            let Some(c) = Arc::get_mut(c) else { return };
+            [&mut c.src, &mut c.dst].into_iter().for_each(|r| f(&mut r.base));
+        }
+        Step::Draw(d) => {
+            let Some(d) = Arc::get_mut(d) else { return };
+            f(&mut d.base);
+        }
+        Step::Op(o) => {
+            let Some(o) = Arc::get_mut(o) else { return };
+            let all = o.operands.iter_mut().chain(&mut o.outputs);
+            all.for_each(|d| f(&mut d.at.base));
+        }
+        Step::Region(r) => {
+            let Some(r) = Arc::get_mut(r) else { return };
+            r.bases_mut().for_each(f);
+        }
+    }
+}
+
 /// Places every draft and returns the arena's size: largest first, each at the lowest offset that is free during its life.
 pub(crate) fn place(drafts: &[Draft], steps: &[Step]) -> (Vec<Buffer>, usize) {
-    let lives: Vec<(usize, usize)> = drafts
-        .iter()
-        .map(|d| {
-            let (mut first, mut last) = (usize::MAX, 0);
-            for (i, step) in steps.iter().enumerate() {
-                bases(step, &mut |b| {
-                    if b == d.base {
-                        first = first.min(i);
-                        last = i;
-                    }
-                });
+    let mut lives = vec![(usize::MAX, 0); drafts.len()];
+    for (i, step) in steps.iter().enumerate() {
+        bases(step, &mut |b| {
+            if let Some(life) = draft(b).and_then(|d| lives.get_mut(d)) {
+                life.0 = life.0.min(i);
+                life.1 = i;
             }
-            (first, last)
-        })
-        .collect();
+        });
+    }
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&i| !drafts[i].escapes).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse(drafts[i].bytes), i));
     let mut buffers: Vec<Buffer> = drafts.iter().map(|d| Buffer::Fresh(d.bytes)).collect();

@@ -126,15 +126,15 @@ pub(crate) struct DrawStep {
     pub base: u32,
 }
 
-/// One thing to do.
-#[derive(Debug)]
+/// One thing to do. Plans that differ in layouts alone share what is the same in them.
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Kernel(Box<KernelStep>),
-    Matmul(Box<MatmulStep>),
-    Copy(Box<CopyStep>),
-    Draw(Box<DrawStep>),
-    Op(Box<op::OpStep>),
-    Region(Box<region::RegionStep>),
+    Kernel(Arc<KernelStep>),
+    Matmul(Arc<MatmulStep>),
+    Copy(Arc<CopyStep>),
+    Draw(Arc<DrawStep>),
+    Op(Arc<op::OpStep>),
+    Region(Arc<region::RegionStep>),
 }
 
 /// How often the steps of a plan run on what.
@@ -155,6 +155,18 @@ pub struct StepCounts {
 }
 
 impl StepCounts {
+    /// What was counted since.
+    pub(crate) fn since(self, before: StepCounts) -> StepCounts {
+        StepCounts {
+            emitted: self.emitted - before.emitted,
+            tile: self.tile - before.tile,
+            contractions: self.contractions - before.contractions,
+            copies: self.copies - before.copies,
+            ops: self.ops - before.ops,
+            splits: self.splits - before.splits,
+        }
+    }
+
     /// Adds those of so many runs.
     pub(crate) fn add(&mut self, c: StepCounts, runs: u64) {
         self.emitted += runs * c.emitted;

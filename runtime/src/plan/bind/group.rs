@@ -189,7 +189,7 @@ impl<'a> Binder<'a> {
             Some(_) => self.counts.emitted += 1,
             None => self.counts.tile += 1,
         }
-        self.steps.push(Step::Kernel(Box::new(KernelStep {
+        self.steps.push(Step::Kernel(Arc::new(KernelStep {
             lowered: lowered.clone(),
             nest,
             strips,

@@ -125,7 +125,7 @@ impl Binder<'_> {
                         .collect::<Result<_>>()?
                 }
             };
-            self.shapes.push(shapes);
+            Arc::make_mut(&mut self.shapes).push(shapes);
         }
         Ok(())
     }

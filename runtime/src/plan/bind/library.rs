@@ -93,7 +93,7 @@ impl Binder<'_> {
         let shape: Sizes = x.layout.shape().into();
         let out = self.allocate(&shape, x.dtype)?;
         self.counts.copies += 1;
-        self.steps.push(Step::Copy(Box::new(copy::copy(x, &out))));
+        self.steps.push(Step::Copy(Arc::new(copy::copy(x, &out))));
         Ok(out)
     }
 
@@ -106,7 +106,7 @@ impl Binder<'_> {
         let shape: Sizes = self.shape(id.into()).into();
         let out = self.allocate(&shape, self.stored(id.into()))?;
         self.steps
-            .push(Step::Matmul(Box::new(contract::matmul(&a, &b, &out))));
+            .push(Step::Matmul(Arc::new(contract::matmul(&a, &b, &out))));
         self.counts.contractions += 1;
         self.put(id.into(), out);
         Ok(())
@@ -163,7 +163,7 @@ impl Binder<'_> {
         }
         let written = self.blob.written_op(id, op);
         self.counts.ops += 1;
-        self.steps.push(Step::Op(Box::new(OpStep {
+        self.steps.push(Step::Op(Arc::new(OpStep {
             op,
             written,
             attributes,
@@ -219,7 +219,7 @@ impl Binder<'_> {
     fn copy_into(&mut self, x: &Place, part: &Place) {
         self.counts.copies += 1;
         if x.dtype == part.dtype {
-            self.steps.push(Step::Copy(Box::new(copy::copy(x, part))));
+            self.steps.push(Step::Copy(Arc::new(copy::copy(x, part))));
         } else {
             self.cast_into(x, part);
         }
@@ -233,7 +233,7 @@ impl Binder<'_> {
         };
         let (from, to) = (view(x), view(part));
         let nest = Nest::bind(&lowered.kernel, x.layout.shape(), 0, &[from], &[to]);
-        self.steps.push(Step::Kernel(Box::new(KernelStep {
+        self.steps.push(Step::Kernel(Arc::new(KernelStep {
             lowered,
             nest,
             strips: None,
@@ -293,7 +293,7 @@ impl Binder<'_> {
         let off = op == Op::RandIf && self.host(&args[2]) == Some(Host::Bool(false));
         if op.is_random() && !off {
             let place = self.allocate(&shape, dtype)?;
-            self.steps.push(Step::Draw(Box::new(DrawStep {
+            self.steps.push(Step::Draw(Arc::new(DrawStep {
                 op,
                 shape,
                 dtype,

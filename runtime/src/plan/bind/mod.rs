@@ -2,15 +2,17 @@
 
 mod group;
 mod infer;
+mod kept;
 mod key;
 mod library;
 mod region;
 
+pub(crate) use kept::{Kept, rebind};
 pub(crate) use infer::{check_written, host_error};
 pub(crate) use key::key_params;
 pub(crate) use region::PathTypes;
 
-use super::arena::{Draft, place};
+use super::arena::{BUFFER, Draft, bases_mut, place};
 use super::check::{self, Divisor};
 use super::link::Strips;
 use super::op::{Attribute, Dense, OpStep};
@@ -105,17 +107,18 @@ pub(crate) fn bind(
     call: Option<&[Host]>,
     how: impl Into<How>,
 ) -> Result<Plan> {
-    bind_with(blob, strips, inputs, scalars, call, how.into())
+    bind_kept(blob, strips, inputs, scalars, call, how.into()).map(|(plan, _)| plan)
 }
 
-fn bind_with(
+/// The same, with what binding another layout of the same sizes begins with.
+pub(crate) fn bind_kept(
     blob: &Blob,
     strips: &Strips,
     inputs: &[Meta],
     scalars: &[Option<Host>],
     call: Option<&[Host]>,
     how: How,
-) -> Result<Plan> {
+) -> Result<(Plan, Kept)> {
     let module = &blob.module;
     let dtypes: Vec<DType> = inputs.iter().map(|m| m.dtype).collect();
     let mut specs = Binding::new(module);
@@ -131,26 +134,24 @@ fn bind_with(
             None => e.error,
         })
     };
-    let mut instance = blob.instances.iter().find(|i| i.inputs == dtypes);
-    let typing = match infer::told(module, scalars, call) {
-        None => infer(scalars)?,
+    let (typing, instance) = match infer::told(module, scalars, call) {
+        None => (infer(scalars)?, blob.instances.iter().find(|i| i.inputs == dtypes)),
         Some(told) => {
             let typing = infer(&told)?;
-            let fits =
-                |i: &&Instance| Typing::infer(module, &i.inputs, scalars).is_ok_and(|t| t.alike(&typing));
-            instance = instance.filter(fits);
-            typing
+            let instance = instance(blob, inputs, &typing, scalars);
+            (typing, instance)
         }
     };
     let mut b = Binder {
         blob,
         strips,
-        typing,
+        typing: Arc::new(typing),
         scalars,
         how,
         instance,
-        shapes: Vec::with_capacity(module.graph.nodes.len()),
+        shapes: Arc::new(Vec::with_capacity(module.graph.nodes.len())),
         places: vec![Vec::new(); module.graph.nodes.len()],
+        kept: None,
         inputs,
         drafts: Vec::new(),
         bytes: 0,
@@ -167,21 +168,42 @@ fn bind_with(
             specs.check("return", spec, b.typing.dtype(*v), b.shape(*v))?;
         }
     }
+    let number = instance.and_then(|i| blob.instances.iter().position(|other| std::ptr::eq(i, other)));
+    let mut marks = Vec::with_capacity(blob.schedule.units.len());
     for (u, unit) in blob.schedule.units.iter().enumerate() {
+        let before = b.counts;
+        let fallbacks = b.fallbacks.len();
         b.unit(u as u32, unit)?;
+        marks.push(b.mark(before, fallbacks));
     }
-    b.finish()
+    b.finish(marks, number)
+}
+
+/// The kernels that were emitted for inputs of these dtypes, with values of these types.
+fn instance<'b>(
+    blob: &'b Blob,
+    inputs: &[Meta],
+    typing: &Typing,
+    scalars: &[Option<Host>],
+) -> Option<&'b Instance> {
+    let fits = |i: &&Instance| {
+        let same = i.inputs.iter().copied().eq(inputs.iter().map(|m| m.dtype));
+        same && Typing::infer(&blob.module, &i.inputs, scalars).is_ok_and(|t| t.alike(typing))
+    };
+    blob.instances.iter().find(fits)
 }
 
 struct Binder<'a> {
     blob: &'a Blob,
     strips: &'a Strips,
-    typing: Typing,
+    typing: Arc<Typing>,
     scalars: &'a [Option<Host>],
     how: How,
     instance: Option<&'a Instance>,
-    shapes: Vec<Vec<Sizes>>,
+    shapes: Arc<Vec<Vec<Sizes>>>,
     places: Vec<Vec<Option<Place>>>,
+    /// A plan of the same sizes, whose places hold where there are no others.
+    kept: Option<&'a Kept>,
     inputs: &'a [Meta],
     drafts: Vec<Draft>,
     /// The sizes of the drafts together.
@@ -197,7 +219,6 @@ struct Binder<'a> {
 
 /// Base numbers: inputs, then constants and buffers in the order of their creation, told apart by the top bits.
 const CONSTANT: u32 = 1 << 30;
-const BUFFER: u32 = 1 << 31;
 
 impl<'a> Binder<'a> {
     fn host(&self, arg: &Arg) -> Option<Host> {
@@ -232,6 +253,9 @@ impl<'a> Binder<'a> {
         }
         let node = self.graph().node(v.node);
         let NodeKind::Input(i) = node.kind else {
+            if let Some(p) = self.kept.and_then(|k| k.place(v)) {
+                return Ok(p.clone());
+            }
             return Err(Error::msg(format!(
                 "`{}` has no place; this is a bug, please report it",
                 node.op_name()
@@ -266,7 +290,6 @@ impl<'a> Binder<'a> {
         self.bytes = total.filter(|&n| n <= isize::MAX as usize).ok_or_else(full)?;
         let base = BUFFER | self.drafts.len() as u32;
         self.drafts.push(Draft {
-            base,
             bytes,
             escapes: false,
         });
@@ -286,72 +309,90 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Plan> {
-        let outputs: Vec<Value> = self.graph().outputs.clone();
-        let mut places = Vec::with_capacity(outputs.len());
-        let mut handles = Vec::with_capacity(outputs.len());
-        for v in outputs {
-            handles.push(match self.graph().node(v.node).kind {
-                NodeKind::Input(i) => Some(i),
-                NodeKind::Call(..) => None,
-            });
-            let place = self.place(v)?;
-            if let Some(d) = self.drafts.iter_mut().find(|d| d.base == place.base) {
-                d.escapes = true;
+    fn finish(mut self, marks: Vec<kept::Mark>, instance: Option<usize>) -> Result<(Plan, Kept)> {
+        let (mut outputs, handles) = self.outputs()?;
+        for p in &outputs {
+            if p.base & BUFFER != 0 {
+                self.drafts[(p.base & !BUFFER) as usize].escapes = true;
             }
-            places.push(place);
         }
         let (buffers, arena) = place(&self.drafts, &self.steps);
-        let (inputs, constants) = (self.inputs.len() as u32, self.constants.len() as u32);
-        let renumber = |base: &mut u32| {
-            *base = if *base & BUFFER != 0 {
-                (*base & !BUFFER) + inputs + constants
-            } else if *base & CONSTANT != 0 {
-                (*base & !CONSTANT) + inputs
-            } else {
-                *base
-            }
-        };
+        let bases = Bases::of(&self);
         for step in &mut self.steps {
-            match step {
-                Step::Kernel(k) => {
-                    k.operands
-                        .iter_mut()
-                        .chain(&mut k.outputs)
-                        .for_each(|r| renumber(&mut r.base));
-                    k.divisors.iter_mut().for_each(|d| renumber(&mut d.at.base));
-                }
-                Step::Matmul(m) => [&mut m.a, &mut m.b, &mut m.out]
-                    .into_iter()
-                    .for_each(|r| renumber(&mut r.base)),
-                Step::Copy(c) => [&mut c.src, &mut c.dst]
-                    .into_iter()
-                    .for_each(|r| renumber(&mut r.base)),
-                Step::Draw(d) => renumber(&mut d.base),
-                Step::Op(o) => o
-                    .operands
-                    .iter_mut()
-                    .chain(&mut o.outputs)
-                    .for_each(|d| renumber(&mut d.at.base)),
-                Step::Region(r) => r.bases_mut().for_each(&renumber),
-            }
+            bases_mut(step, &mut |base| *base = bases.last(*base));
         }
-        places.iter_mut().for_each(|p| renumber(&mut p.base));
-        let contiguous: Vec<bool> = self.inputs.iter().map(Meta::is_contiguous).collect();
+        outputs.iter_mut().for_each(|p| p.base = bases.last(p.base));
         let mut plan = Plan {
             inputs: self.inputs.len(),
             buffers,
             constants: self.constants,
             draws: self.draws,
             steps: self.steps,
-            outputs: places,
+            outputs,
             handles,
             reuses: Vec::new(),
             arena,
             counts: self.counts,
             fallbacks: self.fallbacks,
         };
+        let contiguous: Vec<bool> = self.inputs.iter().map(Meta::is_contiguous).collect();
         plan.reuses = reuse::find(&self.blob.module, &plan, &contiguous);
-        Ok(plan)
+        let kept = Kept {
+            instance,
+            typing: self.typing,
+            shapes: self.shapes,
+            inputs: self.inputs.to_vec(),
+            scalars: self.scalars.to_vec(),
+            how: self.how,
+            places: self.places,
+            drafts: self.drafts,
+            marks,
+            steps: plan.steps.clone(),
+            buffers: plan.buffers.clone(),
+            constants: plan.constants.clone(),
+            outputs: plan.outputs.iter().map(|p| p.base).collect(),
+            arena,
+        };
+        Ok((plan, kept))
+    }
+
+    /// Where the outputs are, and which of them are inputs as they came.
+    fn outputs(&mut self) -> Result<(Vec<Place>, Vec<Option<u32>>)> {
+        let blob = self.blob;
+        let outputs = blob.module.graph.outputs.iter();
+        let handle = |v: &Value| match blob.module.graph.node(v.node).kind {
+            NodeKind::Input(i) => Some(i),
+            NodeKind::Call(..) => None,
+        };
+        let handles = outputs.clone().map(handle).collect();
+        let places = outputs.map(|v| self.place(*v)).collect::<Result<_>>()?;
+        Ok((places, handles))
+    }
+}
+
+/// How bases are numbered in a plan: inputs, constants, buffers.
+#[derive(Clone, Copy)]
+struct Bases {
+    inputs: u32,
+    constants: u32,
+}
+
+impl Bases {
+    fn of(b: &Binder<'_>) -> Bases {
+        Bases {
+            inputs: b.inputs.len() as u32,
+            constants: b.constants.len() as u32,
+        }
+    }
+
+    /// The last number of a base.
+    fn last(self, base: u32) -> u32 {
+        if base & BUFFER != 0 {
+            (base & !BUFFER) + self.inputs + self.constants
+        } else if base & CONSTANT != 0 {
+            (base & !CONSTANT) + self.inputs
+        } else {
+            base
+        }
     }
 }

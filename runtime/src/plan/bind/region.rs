@@ -204,7 +204,7 @@ impl Binder<'_> {
         };
         let outputs = self.results(id)?;
         self.counts.ops += 1;
-        self.steps.push(Step::Region(Box::new(RegionStep {
+        self.steps.push(Step::Region(Arc::new(RegionStep {
             control,
             inputs,
             outputs,
@@ -232,7 +232,7 @@ impl Binder<'_> {
         }
         let outputs = self.results(id)?;
         self.counts.ops += 1;
-        self.steps.push(Step::Region(Box::new(RegionStep {
+        self.steps.push(Step::Region(Arc::new(RegionStep {
             control: Control::Call(call),
             inputs,
             outputs,

@@ -94,7 +94,7 @@ pub(crate) struct Linked<'a> {
     pub entries: Vec<CalleeEntry>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum LinkedBlob<'a> {
     /// The path as it is.
     Own(&'a Blob),
