@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+// its backends are known by name once it is linked
+use tensorplay_backends as _;
 #[doc(hidden)]
 pub use tensorplay_macros::__step;
 pub use tensorplay_macros::{
@@ -19,7 +21,7 @@ pub use tensorplay_runtime::private as __private;
 
 /// What most programs need: `use tensorplay::prelude::*`.
 pub mod prelude {
-    pub use tensorplay_runtime::graph_api::Run as _;
+    pub use tensorplay_runtime::graph_api::{Eval as _, Run as _};
     pub use tensorplay_runtime::{
         AttentionOptions, Conv1dOptions, Conv2dOptions, ConvTranspose2dOptions, DType, Device, Element,
         Interpolate, PadMode, PoolOptions, Tensor,

@@ -486,6 +486,20 @@ impl GraphModule {
         types
     }
 
+    /// A node in words: its operation, what it is bound to, its line.
+    pub fn describe(&self, node: &Node) -> String {
+        let mut text = format!("`{}`", node.op_name());
+        if !node.name.is_empty() {
+            text.push_str(&format!(" (`{}`)", node.name));
+        }
+        if let Some(place) = self.locations.get(node.location as usize).filter(|l| l.line > 0) {
+            let file = if self.file.is_empty() { "line " } else { &self.file };
+            let colon = if self.file.is_empty() { "" } else { ":" };
+            text.push_str(&format!(" at {file}{colon}{}", place.line));
+        }
+        text
+    }
+
     /// The place of a node in the source.
     pub fn location(&self, id: NodeId) -> Location {
         let at = self.graph.node(id).location as usize;

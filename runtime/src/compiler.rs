@@ -6,6 +6,8 @@ pub use crate::backend::{
     list_mode_options, lookup_backend, register_backend, register_debug_backend,
     register_experimental_backend, set_default_backend, unregister_backend, with_backend,
 };
+pub use crate::bisect::{Culprit, Tolerance, bisect};
+pub use crate::cache::{CacheKey, CacheOptions, CodeCache};
 pub use crate::config::{Config, config, config_mut};
 pub use crate::dispatch::NestedCompileRegionOptions;
 pub use crate::dispatch::counters::{Counters, counters};

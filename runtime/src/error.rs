@@ -158,6 +158,14 @@ pub enum Error {
         /// What its operation reported.
         source: Box<Error>,
     },
+    /// A graph that failed where it was not expected to.
+    #[error("error[TP0918]: unexpected exception when running the graph of `{function}`: {source}")]
+    Unexpected {
+        /// The graph's name.
+        function: String,
+        /// What it reported.
+        source: Box<Error>,
+    },
     /// Anything else, in words.
     #[error("{0}")]
     Msg(String),
@@ -209,6 +217,17 @@ impl From<OpError> for Error {
     }
 }
 
+macro_rules! of_graphs {
+    ($($error:ident)*) => {$(
+        impl From<tensorplay_graph::$error> for Error {
+            fn from(e: tensorplay_graph::$error) -> Error {
+                Error::GraphCapture(e.to_string())
+            }
+        }
+    )*};
+}
+of_graphs!(ParseError TraceError EditError DrawError);
+
 impl Error {
     /// An error from any message.
     ///
@@ -244,6 +263,7 @@ impl Error {
             Error::BackendUnavailable { .. } => "TP0915",
             Error::NotNative { .. } => "TP0916",
             Error::Node { .. } => "TP0917",
+            Error::Unexpected { .. } => "TP0918",
             Error::Msg(_) => "TP0000",
         }
     }

@@ -53,6 +53,11 @@ impl Example {
         &self.strides
     }
 
+    /// Whether it is no result of operations that record gradients. None records any yet.
+    pub fn is_leaf(&self) -> bool {
+        true
+    }
+
     /// Where it is.
     pub fn device(&self) -> Device {
         Device::Cpu

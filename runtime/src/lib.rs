@@ -1,6 +1,8 @@
 //! Tensors, kernels and dispatch of tensorplay.
 
 mod backend;
+mod bisect;
+mod cache;
 pub mod compiler;
 mod config;
 mod control;

@@ -49,6 +49,16 @@ pub fn manual_seed(seed: u64) {
     *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = RandomKey { seed, op: 0 };
 }
 
+/// The next op number.
+pub(crate) fn state() -> RandomKey {
+    *NEXT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws from that number on again.
+pub(crate) fn restore(key: RandomKey) {
+    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = key;
+}
+
 /// Reserves the number of one random op.
 pub fn reserve_op() -> RandomKey {
     reserve_ops(1)

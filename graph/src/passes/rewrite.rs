@@ -37,6 +37,10 @@ impl ValueMap {
         }
     }
 
+    pub(crate) fn set_one(&mut self, old: Value, new: Value) {
+        self.to[self.base[old.node.index()] + old.index as usize] = new;
+    }
+
     pub(crate) fn get(&self, v: Value) -> Value {
         let at = self.base[v.node.index()] + v.index as usize;
         self.to[at]

@@ -27,8 +27,8 @@ pub use registry::{
     register_backend, register_debug_backend, register_experimental_backend, set_default_backend,
     unregister_backend,
 };
+pub(crate) use scope::current as scope;
 pub use scope::with_backend;
-pub(crate) use scope::{current as scope, within};
 
 use crate::example::Example;
 use crate::{Result, Tensor};

@@ -11,8 +11,9 @@ use super::function::{Function, lock};
 use super::key::Key;
 use super::miss::Made;
 use super::pattern::{dim, pattern};
+use super::pipeline::{self, Pipeline};
 use super::table::{Exec, State, check_variable, no_callee};
-use crate::backend::registry::Slot;
+use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{CompileOptions, Executable, failed, guarded};
 use crate::config;
 use crate::device::same_device;
@@ -21,16 +22,14 @@ use crate::example::{Example, ReuseHash};
 use crate::kernels::strip::Strip;
 use crate::ladder::{self, Rung};
 use crate::plan::bind::{Meta, PathTypes};
-use crate::plan::link::{Callable, link};
+use crate::plan::link::{Callable, INLINE, Opaque, Strips, link};
 use crate::plan::{Results, StepCounts};
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tensorplay_graph::passes::shape_prop;
-use tensorplay_graph::{
-    Arg, Expr, GraphModule, Host, HostType, Interpreter, NodeId, NodeKind, TensorType, Value, Write,
-};
+use tensorplay_graph::{Arg, Expr, GraphModule, Host, HostType, Interpreter, TensorType};
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::schedule::Schedule;
 
@@ -51,7 +50,7 @@ pub(super) struct Compiled {
     backend: u64,
     name: &'static str,
     pattern: String,
-    module: GraphModule,
+    module: Arc<GraphModule>,
     executable: Box<dyn Executable>,
 }
 
@@ -126,7 +125,8 @@ impl Foreign {
         }
         let inputs = self.inputs.of(tensors, scalars);
         let c = &self.compiled;
-        let results = guarded(|| c.executable.run(&inputs)).map_err(|e| self.error(e))?;
+        let results =
+            guarded(|| c.executable.run(&inputs)).map_err(|e| error_of(c.name, self.function, e))?;
         self.check(&results)?;
         let mut results = Results::from_vec(results);
         let returned = module.returned();
@@ -135,19 +135,6 @@ impl Foreign {
         }
         results.drain(returned..returned + updated.len());
         Ok(results)
-    }
-
-    /// An operation's own error is the caller's; any other names the backend.
-    fn error(&self, e: Error) -> Error {
-        match e {
-            Error::Shape(_)
-            | Error::DType(_)
-            | Error::Index(_)
-            | Error::Value(_)
-            | Error::Device(_)
-            | Error::OutOfMemory { .. } => e,
-            e => failed(self.compiled.name, self.function.path(), e),
-        }
     }
 
     fn check(&self, results: &[Tensor]) -> Result<()> {
@@ -177,6 +164,19 @@ impl Foreign {
             }
         }
         Ok(())
+    }
+}
+
+/// An operation's own error is the caller's; any other names the backend.
+fn error_of(backend: &str, function: &Function, e: Error) -> Error {
+    match e {
+        Error::Shape(_)
+        | Error::DType(_)
+        | Error::Index(_)
+        | Error::Value(_)
+        | Error::Device(_)
+        | Error::OutOfMemory { .. } => e,
+        e => failed(backend, function.path(), e),
     }
 }
 
@@ -213,6 +213,43 @@ fn blob(source: &GraphModule) -> Blob {
     )
 }
 
+impl Source {
+    /// What a backend made of a graph for an entry, now or before.
+    fn compiled(
+        &self,
+        state: &State,
+        slot: &'static Slot,
+        pattern: String,
+        module: &Arc<GraphModule>,
+        (examples, calls): (&[Example], &[Arc<Opaque>]),
+        options: &CompileOptions,
+    ) -> Result<Arc<Compiled>> {
+        let is = |c: &Compiled| c.backend == slot.id && c.pattern == pattern && c.module == *module;
+        let known = lock(&self.made).iter().find(|c| is(c)).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let executable = compile(state, slot, &pattern, module, (examples, calls), options)?;
+        let compiled = Arc::new(Compiled {
+            backend: slot.id,
+            name: slot.name(),
+            pattern: pattern.clone(),
+            module: module.clone(),
+            executable,
+        });
+        let mut made = lock(&self.made);
+        // another thread may have been as fast: everyone runs what was made first
+        if let Some(first) = made.iter().find(|c| is(c)) {
+            return Ok(first.clone());
+        }
+        if made.len() >= KEPT {
+            made.remove(0);
+        }
+        made.push(compiled.clone());
+        Ok(compiled)
+    }
+}
+
 impl Callable for Source {
     fn name(&self) -> &str {
         self.function.path()
@@ -239,6 +276,42 @@ impl Callable for Source {
     fn reuse_hash(&self) -> Option<ReuseHash> {
         self.function.reuse_hash
     }
+    fn own_backend(&self) -> Option<&'static str> {
+        self.function.region_backend
+    }
+    fn as_written(&self) -> Result<&'static dyn Callable> {
+        Ok(self.function.state()?.source()?)
+    }
+    fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let slot = registry::slot(self.function.region_backend.unwrap_or(STAX))?;
+        let examples: Vec<Example> = inputs.iter().map(Example::of).collect();
+        let pattern = format!("{examples:?}");
+        let state = self.function.state()?;
+        let compiled = self.compiled(
+            state,
+            slot,
+            pattern,
+            graph,
+            (&examples, &[]),
+            &self.function.compile_options(),
+        )?;
+        counters::BACKEND_CALLS.add(1);
+        guarded(|| compiled.executable.run(inputs)).map_err(|e| error_of(slot.name(), self.function, e))
+    }
+}
+
+/// The graph of a call as it was written, for its own sizes, and its inputs.
+pub(super) fn written(
+    state: &'static State,
+    tensors: &[&Tensor],
+    scalars: &[Host],
+) -> Result<(GraphModule, Vec<Tensor>)> {
+    let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
+    let linked = link(state.source()?, &metas, scalars, INLINE)?;
+    let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
+    let (graph, inputs) = graph(state, linked.path, &linked.blob, &key, false);
+    let inputs = inputs.of(tensors, scalars);
+    Ok((graph, inputs))
 }
 
 /// Links a call, and has it compiled unless that was done for its entry.
@@ -254,7 +327,7 @@ pub(super) fn prepare(
     let dynamic = settings.is_dynamic(&config::checked()?);
     let source = state.source()?;
     let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-    let linked = link(source, &metas, scalars)?;
+    let linked = link(source, &metas, scalars, slot.name())?;
     let key = Key::of(tensors, scalars, &state.key_params, of);
     let (module, inputs) = graph(state, linked.path, &linked.blob, &key, dynamic);
     let types = metas.iter().map(|m| TensorType::known(m.dtype, &m.shape));
@@ -262,34 +335,29 @@ pub(super) fn prepare(
         .run(&linked.blob.module.graph, types.collect(), scalars)
         .map_err(PathTypes::error)?;
     let pattern = pattern(&linked.blob.module, &key, dynamic);
-    let same = |c: &&Arc<Compiled>| c.backend == slot.id && c.pattern == pattern && c.module == module;
-    let known = lock(&source.made).iter().find(same).cloned();
-    let compiled = match known {
-        Some(compiled) => compiled,
-        None => {
-            let symbolic = |m: &GraphModule| {
-                let types = m
-                    .graph
-                    .inputs
-                    .iter()
-                    .filter_map(|id| m.graph.node(*id).types.first());
-                types.into_iter().any(|t| t.sizes().is_none())
-            };
-            let options = settings.options(dynamic || symbolic(&module));
-            let examples = inputs.of(tensors, scalars);
-            let examples: Vec<Example> = examples.iter().map(Example::of).collect();
-            let compiled = Arc::new(compile(state, slot, pattern, module, &examples, &options)?);
-            let mut made = lock(&source.made);
-            made.retain(|c| {
-                c.backend != slot.id || c.pattern != compiled.pattern || c.module != compiled.module
-            });
-            if made.len() >= KEPT {
-                made.remove(0);
-            }
-            made.push(compiled.clone());
-            compiled
-        }
+    let symbolic = |m: &GraphModule| {
+        let types = m
+            .graph
+            .inputs
+            .iter()
+            .filter_map(|id| m.graph.node(*id).types.first());
+        types.into_iter().any(|t| t.sizes().is_none())
     };
+    let options = settings.options(dynamic || symbolic(&module));
+    let examples = inputs.of(tensors, scalars);
+    let examples: Vec<Example> = examples.iter().map(Example::of).collect();
+    let calls = match &linked.strips {
+        Strips::Each(_, calls) => calls.as_slice(),
+        Strips::One(_) => &[],
+    };
+    let compiled = source.compiled(
+        state,
+        slot,
+        pattern,
+        &Arc::new(module),
+        (&examples, calls),
+        &options,
+    )?;
     Ok(Made {
         path: linked.path,
         linked: linked.blob,
@@ -308,14 +376,14 @@ pub(super) fn prepare(
 fn compile(
     state: &State,
     slot: &'static Slot,
-    pattern: String,
-    module: GraphModule,
-    examples: &[Example],
+    pattern: &str,
+    module: &GraphModule,
+    (examples, calls): (&[Example], &[Arc<Opaque>]),
     options: &CompileOptions,
-) -> Result<Compiled> {
+) -> Result<Box<dyn Executable>> {
     let function = state.function.path();
     if cfg!(debug_assertions) {
-        tensorplay_graph::verify(&module).map_err(|errors| {
+        tensorplay_graph::verify(module).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Error::GraphCapture(format!(
                 "`{function}`: {}; this is a bug, please report it",
@@ -328,21 +396,23 @@ fn compile(
     });
     counters::BACKEND_COMPILES.add(1);
     let backend = slot.backend()?;
-    let executable = guarded(|| backend.compile(&module, examples, options))
-        .map_err(|e| failed(slot.name(), function, e))?;
+    let executable = guarded(|| match pipeline::is_cut(module) {
+        false => backend.compile(module, examples, options),
+        true => Ok(Box::new(Pipeline::new(
+            module,
+            calls,
+            backend.clone(),
+            options.clone(),
+        )?)),
+    });
+    let executable = executable.map_err(|e| failed(slot.name(), function, e))?;
     if options.strict_native && !executable.codegen().is_native() {
         return Err(Error::NotNative {
             function: function.into(),
             reason: format!("backend `{}` runs {} code", slot.name(), executable.codegen()),
         });
     }
-    Ok(Compiled {
-        backend: slot.id,
-        name: slot.name(),
-        pattern,
-        module,
-        executable,
-    })
+    Ok(executable)
 }
 
 /// The graph that a backend is given: what the key fixes is literal, and inputs that nothing reads are gone.
@@ -365,7 +435,6 @@ fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (
     close(&mut module, &hosts);
     module.scalars.truncate(given);
     module.graph.guards.clear();
-    module.callees.clear();
     module.aggregates.clear();
     module.fields.clear();
     if let Some(name) = state.function.settings.name {
@@ -386,7 +455,7 @@ fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (
     shape_prop::run(&mut module);
     let source = &state.paths[path].module;
     let own = source.graph.inputs.len() - source.fields.len();
-    let tensors = drop_unread(&mut module, own);
+    let tensors = module.drop_unread_inputs(own);
     let scalars = module.scalars.iter().map(|s| s.ty).collect();
     (module, Inputs { tensors, scalars })
 }
@@ -416,65 +485,4 @@ fn close(module: &mut GraphModule, hosts: &[Expr]) {
         node.args_mut().iter_mut().for_each(|a| arg(a, hosts));
     }
     module.regions.iter_mut().for_each(|r| close(r, hosts));
-}
-
-/// Takes out the inputs behind the first `own` that nothing reads; which ones are left.
-fn drop_unread(module: &mut GraphModule, own: usize) -> Vec<u32> {
-    let graph = &module.graph;
-    let mut read = vec![false; graph.nodes.len()];
-    let mut see = |v: Value| read[v.node.index()] = true;
-    graph
-        .nodes
-        .iter()
-        .for_each(|n| n.args().iter().for_each(|a| a.values(&mut see)));
-    graph.outputs.iter().for_each(|v| see(*v));
-    let written = module.writes.iter().filter_map(|w| match w {
-        Write::Input(i) => Some(*i),
-        Write::Elements(..) => None,
-    });
-    for i in module.updates.iter().copied().chain(written) {
-        see(graph.inputs[i as usize].into());
-    }
-    let kept: Vec<u32> = (0..graph.inputs.len() as u32)
-        .filter(|&i| (i as usize) < own || read[graph.inputs[i as usize].index()])
-        .collect();
-    let place = |i: u32| kept.binary_search(&i).unwrap_or(0) as u32;
-    let mut map: Vec<NodeId> = Vec::with_capacity(graph.nodes.len());
-    let mut nodes = Vec::with_capacity(graph.nodes.len());
-    for mut node in std::mem::take(&mut module.graph.nodes) {
-        let new = NodeId(nodes.len() as u32);
-        map.push(new);
-        match &mut node.kind {
-            NodeKind::Input(i) if kept.binary_search(i).is_err() => continue,
-            NodeKind::Input(i) => *i = place(*i),
-            NodeKind::Call(_, args) => args
-                .iter_mut()
-                .for_each(|a| a.map_values(&mut |v| moved(&map, v))),
-        }
-        nodes.push(node);
-    }
-    module.graph.nodes = nodes;
-    module.graph.outputs.iter_mut().for_each(|v| *v = moved(&map, *v));
-    let inputs = std::mem::take(&mut module.graph.inputs);
-    module.graph.inputs = kept.iter().map(|&i| map[inputs[i as usize].index()]).collect();
-    module.specs = kept
-        .iter()
-        .map(|&i| module.specs.get(i as usize).cloned().flatten())
-        .collect();
-    module.updates.iter_mut().for_each(|i| *i = place(*i));
-    for w in &mut module.writes {
-        if let Write::Input(i) = w {
-            *i = place(*i);
-        }
-    }
-    module.statics.retain(|(i, _)| kept.binary_search(i).is_ok());
-    module.statics.iter_mut().for_each(|(i, _)| *i = place(*i));
-    kept
-}
-
-fn moved(map: &[NodeId], v: Value) -> Value {
-    Value {
-        node: map[v.node.index()],
-        index: v.index,
-    }
 }

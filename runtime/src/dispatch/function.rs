@@ -6,8 +6,8 @@ use super::mode::{self, Mode};
 use super::outputs::Outputs;
 use super::settings::{Named, Setting, Settings};
 use super::table::{Bound, State};
-use crate::backend::BackendEntry;
 use crate::backend::registry::{self, Slot};
+use crate::backend::{BackendEntry, CompileOptions};
 use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::plan::Results;
@@ -343,8 +343,9 @@ impl Function {
 
     /// The backend that a call runs on; `None` is the built-in compiler.
     #[inline]
-    pub(super) fn backend(&self) -> Result<Option<&'static Slot>> {
+    pub(crate) fn backend(&self) -> Result<Option<&'static Slot>> {
         if self.settings.backend.is_none()
+            && self.region_backend.is_none()
             && crate::backend::scope().is_none()
             && registry::default_slot().is_none()
         {
@@ -355,6 +356,9 @@ impl Function {
 
     #[cold]
     fn other_backend(&self) -> Result<Option<&'static Slot>> {
+        if let Some(own) = self.region_backend {
+            return Ok(Some(registry::slot(own)?).filter(|s| s.id != 0));
+        }
         let slot = match (crate::backend::scope(), self.settings.backend) {
             (Some(slot), _) if slot.is_live() => Some(slot),
             // it was unregistered inside its scope
@@ -407,12 +411,9 @@ impl Function {
         found().is_some()
     }
 
-    /// Binds the call anew, as a miss does, and forgets the plan.
-    #[doc(hidden)]
-    pub fn rebind(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<()> {
-        let state = self.state()?;
-        let (scalars, _) = state.scalars(scalars);
-        super::miss::rehearse(state, tensors, &scalars)
+    /// What the attribute asks of a backend.
+    pub(crate) fn compile_options(&self) -> CompileOptions {
+        self.settings.options(self.settings.dynamic == Some(true))
     }
 
     /// Forgets all plans and entries.

@@ -44,7 +44,7 @@ fn kernels() -> Result<Kernels> {
 }
 
 /// How the groups of a function are bound.
-pub(super) fn how(options: &CompileOptions, function: &str) -> Result<How> {
+pub(crate) fn how(options: &CompileOptions, function: &str) -> Result<How> {
     let on = options.resolved()?;
     let is = |name: &str| on.get(name).copied().unwrap_or(false);
     for name in ["cudagraphs", "max_autotune", "coordinate_descent_tuning"] {
@@ -59,7 +59,7 @@ pub(super) fn how(options: &CompileOptions, function: &str) -> Result<How> {
     };
     Ok(How {
         kernels,
-        fuses: is("fusion") && !emulate,
+        fused: if is("fusion") && !emulate { u32::MAX } else { 0 },
         rounds_each: emulate,
     })
 }
@@ -75,8 +75,8 @@ pub(super) struct Made {
 }
 
 /// Links and binds a call for the built-in compiler.
-fn native(state: &'static State, metas: &[Meta], scalars: &[Host], key: &Key) -> Result<Made> {
-    let linked = link(state, metas, scalars)?;
+pub(super) fn native(state: &'static State, metas: &[Meta], scalars: &[Host], key: &Key) -> Result<Made> {
+    let linked = link(state, metas, scalars, STAX)?;
     let options = state.function.settings.options(false);
     let how = how(&options, state.function.path())?;
     let plan = bind_plan(
@@ -298,15 +298,6 @@ impl State {
             _ => GuardChain::default(),
         }
     }
-}
-
-/// Binds a call as a miss does, without keeping what it makes.
-pub(super) fn rehearse(state: &'static State, tensors: &[&Tensor], scalars: &[Host]) -> Result<()> {
-    let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
-    let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-    let made = native(state, &metas, scalars, &key)?;
-    std::hint::black_box(pattern(&made.linked.module, &key, false));
-    Ok(())
 }
 
 /// Notes that a plan of a caller holds a path of this function. Such entries have no plans of their own.

@@ -420,6 +420,15 @@ impl Callable for State {
     fn reuse_hash(&self) -> Option<ReuseHash> {
         self.function.reuse_hash
     }
+    fn own_backend(&self) -> Option<&'static str> {
+        self.function.region_backend
+    }
+    fn as_written(&self) -> Result<&'static dyn Callable> {
+        Ok(self.function.state()?.source()?)
+    }
+    fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.as_written()?.run_on_own(graph, inputs)
+    }
 }
 
 pub(super) fn no_callee(function: &Function, number: usize) -> Error {

@@ -98,6 +98,18 @@ pub(crate) fn call(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
     }
 }
 
+/// All results of an operation as a node of a graph: it assigns nothing.
+pub(crate) fn evaluate(op: Op, args: &[EagerArg<'_>]) -> Result<Vec<Tensor>> {
+    match (op.row().lowering, args) {
+        (Lowering::View, _) => view(op, args, &infer(op, args)?),
+        (Lowering::Create, _) => Ok(vec![make(op, args, &infer(op, args)?[0])?]),
+        (_, [EagerArg::Tensor(x), EagerArg::DType(d)]) if op == Op::ToDtype && x.dtype() == *d => {
+            Ok(vec![x.snapshot()])
+        }
+        _ => Ok(cache::run(op, args)?.into_vec()),
+    }
+}
+
 /// Runs an operation that replaces the values of variables, which happens if all of it succeeds.
 fn updating(op: Op, args: &[EagerArg<'_>]) -> Result<Tensor> {
     let one = |op: Op| {

@@ -21,7 +21,7 @@ mod region;
 mod reuse;
 mod run;
 mod space;
-mod spec;
+pub(crate) mod spec;
 
 use crate::kernels::nest::Nest;
 use crate::kernels::strip::Strip;

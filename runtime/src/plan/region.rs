@@ -1,10 +1,12 @@
 //! Steps that run graphs inside a graph: one of two branches, or a body while a condition holds.
 
+use super::link::Opaque;
 use super::op::Dense;
 use super::{Place, Plan, Results};
 use crate::tensor::copy::strided_copy;
 use crate::{Error, Result, Tensor};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use tensorplay_graph::Host;
 
 /// What a step with regions does.
@@ -14,6 +16,8 @@ pub(crate) enum Control {
     Cond { pred: Place, yes: Plan, no: Plan },
     /// The first inputs are carried; `pred` and `body` take them, then the others.
     While { carried: usize, pred: Plan, body: Plan },
+    /// A function with a backend of its own.
+    Call(Arc<Opaque>),
 }
 
 #[derive(Debug)]
@@ -28,7 +32,7 @@ impl RegionStep {
     pub(crate) fn places(&self) -> impl Iterator<Item = &Place> {
         let pred = match &self.control {
             Control::Cond { pred, .. } => Some(pred),
-            Control::While { .. } => None,
+            Control::While { .. } | Control::Call(_) => None,
         };
         self.inputs.iter().chain(pred)
     }
@@ -37,7 +41,7 @@ impl RegionStep {
     pub(crate) fn bases_mut(&mut self) -> impl Iterator<Item = &mut u32> {
         let pred = match &mut self.control {
             Control::Cond { pred, .. } => Some(pred),
-            Control::While { .. } => None,
+            Control::While { .. } | Control::Call(_) => None,
         };
         let read = self.inputs.iter_mut().chain(pred).map(|p| &mut p.base);
         read.chain(self.outputs.iter_mut().map(|d| &mut d.at.base))
@@ -51,6 +55,7 @@ impl RegionStep {
                 let inputs: SmallVec<[&Tensor; 8]> = inputs.iter().collect();
                 plan.run(&inputs, scalars)
             }
+            Control::Call(call) => Ok(call.run(&inputs)?.into()),
             Control::While { carried, pred, body } => {
                 let mut values = inputs;
                 loop {
@@ -88,7 +93,7 @@ impl RegionStep {
         let pred = match &self.control {
             // SAFETY: a condition is one readable Bool.
             Control::Cond { pred, .. } => unsafe { *at(pred.at()) != 0 },
-            Control::While { .. } => true,
+            Control::While { .. } | Control::Call(_) => true,
         };
         let inputs = self.inputs.iter().map(tensor).collect::<Result<Vec<_>>>()?;
         let results = self.results(inputs, pred, scalars)?;

@@ -74,6 +74,16 @@ impl Tensor {
         self.elements("to_vec")
     }
 
+    /// The bytes of the elements in row-major order, as the machine stores them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let dense = self.snapshot().to_contiguous()?;
+        let len = dense.elem_count() * dense.dtype().size();
+        let value = dense.value();
+        // SAFETY: a contiguous tensor is that many initialised bytes behind its pointer.
+        let bytes = unsafe { std::slice::from_raw_parts(value.data_ptr(), len) };
+        Ok(bytes.to_vec())
+    }
+
     /// The element of a tensor that has just one, of any rank.
     ///
     /// # Panics

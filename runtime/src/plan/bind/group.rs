@@ -6,7 +6,7 @@ const BUG: &str = "this is a bug, please report it";
 
 impl<'a> Binder<'a> {
     pub(super) fn group(&mut self, u: u32, unit: &'a Unit) -> Result<()> {
-        if !self.how.fuses && unit.members.len() > 1 {
+        if u >= self.how.fused {
             return self.split(unit, "options keep its operations apart".into());
         }
         let emitted = self.instance.and_then(|i| i.kernels[u as usize].as_ref());

@@ -86,6 +86,12 @@ impl Binder<'_> {
                 NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Region) => {
                     self.region_shapes(id, *op)?
                 }
+                NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Link) => {
+                    let sizes = node.types.iter().map(|t| t.sizes().map(Sizes::from));
+                    sizes
+                        .map(|s| s.ok_or_else(|| unsized_error(*op)))
+                        .collect::<Result<_>>()?
+                }
                 NodeKind::Call(op, args) => {
                     let args: Vec<ArgType> = args
                         .iter()

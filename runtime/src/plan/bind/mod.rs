@@ -56,8 +56,8 @@ pub enum Kernels {
 pub struct How {
     /// What they may run on.
     pub kernels: Kernels,
-    /// Whether operations run together; if not, each is a kernel.
-    pub fuses: bool,
+    /// The groups of the schedule whose operations run together: those below this number.
+    pub fused: u32,
     /// Whether half-precision values are rounded after every operation.
     pub rounds_each: bool,
 }
@@ -66,7 +66,7 @@ impl From<Kernels> for How {
     fn from(kernels: Kernels) -> How {
         How {
             kernels,
-            fuses: true,
+            fused: u32::MAX,
             rounds_each: false,
         }
     }
@@ -281,9 +281,7 @@ impl<'a> Binder<'a> {
             UnitKind::Copy => self.join(unit.members[0].node),
             UnitKind::Op => self.operation(unit.members[0].node),
             UnitKind::Region => self.regions(u, unit.members[0].node),
-            UnitKind::Link => Err(Error::msg(
-                "a call was not linked; this is a bug, please report it",
-            )),
+            UnitKind::Link => self.opaque(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
         }
     }

@@ -39,6 +39,9 @@ impl Interpreter<TensorType> for PathTypes<'_> {
         op: Op,
         args: Vec<EvalArg<TensorType>>,
     ) -> std::result::Result<Vec<TensorType>, TypeError> {
+        if node.link().is_some() {
+            return Ok(node.types.clone());
+        }
         let Some(call) = node.region_call() else {
             return TypeInterpreter { symbols: &[] }.call(id, node, op, args);
         };
@@ -199,6 +202,46 @@ impl Binder<'_> {
                 body: second,
             },
         };
+        let outputs = self.results(id)?;
+        self.counts.ops += 1;
+        self.steps.push(Step::Region(Box::new(RegionStep {
+            control,
+            inputs,
+            outputs,
+        })));
+        Ok(())
+    }
+
+    /// A call of a region with a backend of its own.
+    pub(super) fn opaque(&mut self, id: NodeId) -> Result<()> {
+        let node = self.graph().node(id).clone();
+        let call = node.link().and_then(|link| {
+            let call = self.strips.opaque(link.site)?;
+            Some((call.clone(), link.tensors.to_vec()))
+        });
+        let Some((call, tensors)) = call else {
+            return Err(Error::msg(
+                "a call was not linked; this is a bug, please report it",
+            ));
+        };
+        let mut inputs = Vec::with_capacity(tensors.len());
+        for a in &tensors {
+            if let Arg::Value(v) = a {
+                inputs.push(self.place(*v)?);
+            }
+        }
+        let outputs = self.results(id)?;
+        self.counts.ops += 1;
+        self.steps.push(Step::Region(Box::new(RegionStep {
+            control: Control::Call(call),
+            inputs,
+            outputs,
+        })));
+        Ok(())
+    }
+
+    /// Buffers for the results of a step with graphs inside.
+    fn results(&mut self, id: NodeId) -> Result<SmallVec<[Dense; 2]>> {
         let mut outputs = SmallVec::new();
         for index in 0..self.shapes[id.index()].len() as u32 {
             let v = Value { node: id, index };
@@ -211,12 +254,6 @@ impl Binder<'_> {
             });
             self.put(v, place);
         }
-        self.counts.ops += 1;
-        self.steps.push(Step::Region(Box::new(RegionStep {
-            control,
-            inputs,
-            outputs,
-        })));
-        Ok(())
+        Ok(outputs)
     }
 }

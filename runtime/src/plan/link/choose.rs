@@ -1,6 +1,6 @@
 //! The first walk: which path every call takes, by shapes alone.
 
-use super::Callable;
+use super::{Callable, INLINE};
 use crate::example::Example;
 use crate::plan::bind::{Meta, PathTypes};
 use crate::plan::spec::Binding;
@@ -18,6 +18,8 @@ use tensorplay_stax::blob::Blob;
 pub(super) struct Chooser<'a> {
     pub inputs: &'a [Meta],
     pub hosts: &'a [Host],
+    /// The backend that the caller is linked for.
+    pub backend: &'a str,
 }
 
 /// A call of a function or of a loop's body.
@@ -51,6 +53,8 @@ pub(super) enum Calls {
         /// What `reuse_hash_fn` makes of the arguments.
         hash: Option<u64>,
         chosen: Box<Chosen>,
+        /// The types of the results where it runs on a backend of its own.
+        own: Option<Vec<TensorType>>,
     },
     Body(Vec<Chosen>),
 }
@@ -65,6 +69,7 @@ impl Chosen {
                     pattern,
                     hash,
                     chosen,
+                    ..
                 } => {
                     let entry = CalleeEntry {
                         callable: *callable,
@@ -447,7 +452,12 @@ impl<'a, 'c> Walk<'a, 'c> {
             .collect::<Result<SmallVec<_>>>()?;
         match &link.callee {
             Callee::Function(number) => {
-                let callable = self.frame.callable.callee(*number)?;
+                let mut callable = self.frame.callable.callee(*number)?;
+                let outer = self.chooser.backend;
+                let apart = outer != INLINE && callable.own_backend().is_some_and(|own| own != outer);
+                if apart {
+                    callable = callable.as_written()?;
+                }
                 let mut hosts = hosts;
                 hosts.extend_from_slice(callable.consts());
                 let frame = Frame {
@@ -466,6 +476,7 @@ impl<'a, 'c> Walk<'a, 'c> {
                     pattern,
                     hash,
                     chosen,
+                    own: apart.then(|| results.clone()),
                 };
                 self.calls.insert(link.site, call);
                 Ok(results)

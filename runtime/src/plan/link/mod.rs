@@ -12,18 +12,23 @@
 //! its kernel, so nothing fuses across a call.
 
 mod choose;
+mod opaque;
 mod splice;
 
 use super::bind::Meta;
 use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
-use crate::{Error, Result};
+use crate::{Error, Result, Tensor};
 pub(crate) use choose::CalleeEntry;
 use choose::{Chooser, Frame};
+pub(crate) use opaque::Opaque;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use tensorplay_graph::{Host, TensorType, Tree};
+use tensorplay_graph::{GraphModule, Host, TensorType, Tree};
 use tensorplay_stax::blob::Blob;
+
+/// Stands for the backend of a caller that holds all of its callees, whatever backend they name.
+pub(crate) const INLINE: &str = "";
 
 /// A compiled function as linking sees it.
 pub(crate) trait Callable: Sync + std::fmt::Debug {
@@ -43,6 +48,12 @@ pub(crate) trait Callable: Sync + std::fmt::Debug {
     fn reuse_limit(&self) -> Option<usize>;
     /// What tells these kinds apart; without it, the pattern.
     fn reuse_hash(&self) -> Option<ReuseHash>;
+    /// The backend that compiles it wherever it is called, if it names one.
+    fn own_backend(&self) -> Option<&'static str>;
+    /// The same function as it was written.
+    fn as_written(&self) -> Result<&'static dyn Callable>;
+    /// Runs a graph of it on its own backend, which compiles it if it was not yet.
+    fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>>;
 }
 
 /// Where the strips of a blob's kernels are.
@@ -50,15 +61,23 @@ pub(crate) trait Callable: Sync + std::fmt::Debug {
 pub(crate) enum Strips {
     /// In one table.
     One(&'static [Strip]),
-    /// In a table for each unit.
-    Each(Vec<&'static [Strip]>),
+    /// In a table for each unit; and what runs on other backends, by the numbers of the calls.
+    Each(Vec<&'static [Strip]>, Vec<Arc<Opaque>>),
 }
 
 impl Strips {
     pub(crate) fn of(&self, unit: u32) -> &'static [Strip] {
         match self {
             Strips::One(strips) => strips,
-            Strips::Each(list) => list.get(unit as usize).copied().unwrap_or(&[]),
+            Strips::Each(list, _) => list.get(unit as usize).copied().unwrap_or(&[]),
+        }
+    }
+
+    /// The call of that number, which runs on another backend.
+    pub(crate) fn opaque(&self, number: usize) -> Option<&Arc<Opaque>> {
+        match self {
+            Strips::One(_) => None,
+            Strips::Each(_, calls) => calls.get(number),
         }
     }
 }
@@ -93,11 +112,16 @@ impl std::ops::Deref for LinkedBlob<'_> {
     }
 }
 
-/// Chooses the path for a call with these flattened arguments, and links it.
+/// Chooses the path for a call with these flattened arguments, and links it for a backend.
 ///
 /// # Errors
 /// A broken spec or rule, before any kernel runs.
-pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> Result<Linked<'a>> {
+pub(crate) fn link<'a>(
+    f: &'a dyn Callable,
+    inputs: &[Meta],
+    hosts: &[Host],
+    backend: &str,
+) -> Result<Linked<'a>> {
     let paths = f.paths();
     let Some(first) = paths.first() else {
         return Err(Error::msg(format!("`{}` has no paths", f.name())));
@@ -118,7 +142,11 @@ pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> 
         let message = format!("`{}` was called with another number of arguments", f.name());
         return Err(Error::msg(message));
     }
-    let chooser = Chooser { inputs, hosts };
+    let chooser = Chooser {
+        inputs,
+        hosts,
+        backend,
+    };
     let frame = Frame {
         callable: f,
         paths: paths.iter().collect(),
@@ -151,7 +179,7 @@ pub(crate) fn link<'a>(f: &'a dyn Callable, inputs: &[Meta], hosts: &[Host]) -> 
     Ok(Linked {
         path,
         blob: LinkedBlob::Spliced(Arc::new(blob)),
-        strips: Strips::Each(strips),
+        strips,
         lengths,
         entries,
     })

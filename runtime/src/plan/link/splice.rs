@@ -1,7 +1,7 @@
 //! The second walk: the expanded graphs of the chosen paths become one.
 
-use super::Callable;
 use super::choose::{Calls, Chosen};
+use super::{Callable, Opaque, Strips};
 use crate::kernels::strip::Strip;
 use crate::plan::bind::Meta;
 use crate::{DType, Error, Result};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorplay_graph::op::row::{LaneClass, Lowering};
 use tensorplay_graph::{
-    Aggregate, Arg, Callee, Expr, FieldPath, Graph, GraphModule, Host, HostType, Link, Node, NodeId,
-    NodeKind, Op, ScalarInput, Schema, Tree, Value, Write,
+    Aggregate, Arg, Callee, Expr, FieldPath, Graph, GraphModule, Host, HostType, Link, Location, Node,
+    NodeId, NodeKind, Op, ScalarInput, Schema, TensorType, Tree, Value, Write,
 };
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::kernel::Space;
@@ -76,10 +76,12 @@ struct Splicer {
     updates: Vec<(u32, Value)>,
     /// Nodes that stand for absent inputs.
     created: Vec<NodeId>,
+    /// Calls that run on backends of their own.
+    opaque: Vec<Arc<Opaque>>,
 }
 
-/// A linked path, the strips of each of its units, and how many tensors each of its results is.
-pub(super) type LinkedPath = (Blob, Vec<&'static [Strip]>, Vec<u32>);
+/// A linked path, where the strips of its units are, and how many tensors each of its results is.
+pub(super) type LinkedPath = (Blob, Strips, Vec<u32>);
 
 /// Links the path of a function that was chosen.
 pub(super) fn splice(
@@ -111,6 +113,7 @@ pub(super) fn splice(
         locations: 0,
         updates: Vec::new(),
         created: Vec::new(),
+        opaque: Vec::new(),
     };
     for (i, id) in source.graph.inputs[..own].iter().enumerate() {
         s.input(
@@ -191,7 +194,7 @@ pub(super) fn splice(
         kernels,
     };
     let linked = Blob::linked(s.module, s.written, Schedule { units }, instance, s.regions);
-    Ok((linked, strips, lengths))
+    Ok((linked, Strips::Each(strips, s.opaque), lengths))
 }
 
 impl Splicer {
@@ -258,6 +261,12 @@ impl Splicer {
         let base = self.locations;
         let last = graph.nodes.iter().map(|n| n.location).max().unwrap_or(0);
         self.locations += last + 1;
+        // only graphs as they were written have places
+        if !f.blob.module.locations.is_empty() {
+            self.module.locations.resize(base as usize, Location::default());
+            let own = f.blob.module.locations.iter().take(last as usize + 1);
+            self.module.locations.extend(own.cloned());
+        }
         self.written
             .nodes
             .extend(f.blob.written.nodes.iter().cloned().map(|mut n| {
@@ -437,6 +446,15 @@ impl Splicer {
         let hosts: SmallVec<[Expr; 4]> = link.hosts.iter().map(number).collect();
         let trees: SmallVec<[&Tree; 2]> = link.aggregates.iter().filter_map(tree).collect();
         match (&link.callee, f.chosen.calls.get(&link.site)) {
+            (
+                Callee::Function(_),
+                Some(Calls::Function {
+                    callable,
+                    chosen,
+                    own: Some(results),
+                    ..
+                }),
+            ) => self.apart(f, *callable, chosen, results, (&tensors, &trees)),
             (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => {
                 let consts = callable.consts().iter().map(|c| Expr::Literal(*c));
                 let blob = callable.paths().get(chosen.path).ok_or_else(|| lost(f))?;
@@ -500,6 +518,118 @@ impl Splicer {
             }
             _ => Err(lost(f)),
         }
+    }
+
+    /// A call that runs on a backend of its own: one node here, and a graph for that backend.
+    fn apart(
+        &mut self,
+        f: &Frame<'_>,
+        callable: &'static dyn Callable,
+        chosen: &Chosen,
+        results: &[TensorType],
+        (tensors, trees): (&[Option<Value>], &[&Tree]),
+    ) -> Result<Spliced> {
+        let blob = callable.paths().get(chosen.path).ok_or_else(|| lost(f))?;
+        if blob.module.updates.len() + blob.module.writes.len() > 0 {
+            let message = format!(
+                "`{}` has a backend of its own and gives tensors new values",
+                callable.name()
+            );
+            return Err(Error::value("call", message).with_help("return the new values"));
+        }
+        let mut inside = Splicer {
+            module: GraphModule {
+                name: blob.module.name.clone(),
+                file: blob.module.file.clone(),
+                symbols: blob.module.symbols.clone(),
+                ..GraphModule::default()
+            },
+            written: Graph::default(),
+            regions: Vec::new(),
+            inputs: Vec::new(),
+            locations: 0,
+            updates: Vec::new(),
+            created: Vec::new(),
+            opaque: Vec::new(),
+        };
+        // the tensors of the call by their numbers, for the fields; then those that are passed
+        let mut outer: Vec<Value> = Vec::new();
+        for &id in &self.inputs {
+            inside.input(self.module.graph.node(id).name.clone(), None);
+            outer.push(id.into());
+        }
+        let mut passed: SmallVec<[Option<Value>; 6]> = SmallVec::new();
+        let names = blob
+            .module
+            .graph
+            .inputs
+            .iter()
+            .map(|id| &blob.module.graph.node(*id).name);
+        for (value, name) in tensors.iter().zip(names) {
+            passed.push(value.map(|v| {
+                inside.input(name.clone(), None);
+                outer.push(v);
+                inside.inputs[inside.inputs.len() - 1].into()
+            }));
+        }
+        let (outputs, _) = inside.path(&Frame {
+            callable,
+            blob,
+            chosen,
+            tensors: passed,
+            hosts: chosen.scalars.iter().map(|h| Expr::Literal(*h)).collect(),
+            trees: trees.iter().copied().collect(),
+        })?;
+        if let Some(nested) = inside.opaque.first() {
+            let message = format!(
+                "`{}` has a backend of its own, and so has `{}` inside it",
+                callable.name(),
+                nested.callable.name()
+            );
+            return Err(Error::value("call", message).with_help("name a backend for one of them"));
+        }
+        inside.module.graph.outputs = outputs.iter().flat_map(Output::values).copied().collect();
+        inside.module.graph.inputs.clone_from(&inside.inputs);
+        let kept = inside.module.drop_unread_inputs(0);
+        let arguments = kept.iter().map(|&i| Arg::Value(outer[i as usize])).collect();
+        let number = self.opaque.len() as i64;
+        let (callee, site) = (Arg::int(number), Arg::int(number));
+        let args = vec![
+            callee,
+            site,
+            Arg::List(arguments),
+            Arg::List(Vec::new()),
+            Arg::List(Vec::new()),
+        ];
+        let node = self.module.graph.push(Node {
+            kind: NodeKind::Call(Op::Invoke, args),
+            name: String::new(),
+            location: 0,
+            types: results.to_vec(),
+            interior: false,
+        });
+        self.module.callees.push(callable.name().into());
+        self.opaque.push(Arc::new(Opaque {
+            callable,
+            graph: Arc::new(inside.module),
+            results: results.to_vec(),
+        }));
+        let values = (0..results.len() as u32).map(|index| Value { node, index });
+        let unit = Unit {
+            kind: UnitKind::Link,
+            members: vec![Member {
+                node,
+                space: Space::Elem,
+                kept: false,
+            }],
+            outputs: values.clone().collect(),
+        };
+        let placed = Placed {
+            unit,
+            kernel: None,
+            strips: &[],
+        };
+        Ok((values.map(Output::One).collect(), vec![placed]))
     }
 
     /// The units of a path, with those of its calls in their places.

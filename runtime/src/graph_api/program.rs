@@ -1,0 +1,106 @@
+//! `Program`: a graph that was made at run time, on the tile VM.
+
+use super::hosts;
+use crate::backend::CompileOptions;
+use crate::config;
+use crate::dispatch::how;
+use crate::plan::Plan;
+use crate::plan::bind::{How, Kernels, Meta, bind, check_written};
+use crate::plan::link::Strips;
+use crate::{Error, Result, Tensor};
+use std::sync::{Arc, Mutex, PoisonError};
+use tensorplay_graph::{GraphModule, Host};
+use tensorplay_stax::blob::Blob;
+
+/// Plans kept; the least recently used goes first.
+const KEPT: usize = 16;
+
+/// A graph that has no kernels in the binary: fused as those of compiled functions, its groups on the tile VM.
+#[derive(Debug)]
+pub struct Program {
+    module: GraphModule,
+    blob: Blob,
+    how: How,
+    plans: Mutex<Vec<(PlanKey, Arc<Plan>)>>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct PlanKey {
+    metas: Vec<Meta>,
+    hosts: Vec<Host>,
+}
+
+impl Program {
+    /// Schedules a graph.
+    ///
+    /// # Errors
+    /// An option that does not exist, or a graph that cannot be compiled.
+    pub fn new(graph: &GraphModule, options: &CompileOptions) -> Result<Program> {
+        let how = how(options, &graph.name)?;
+        config::checked()?;
+        let blob = tensorplay_stax::analyse(graph).map_err(|e| Error::GraphCapture(e.to_string()))?;
+        Ok(Program {
+            module: graph.clone(),
+            blob,
+            how: How {
+                kernels: Kernels::Tile,
+                ..how
+            },
+            plans: Mutex::default(),
+        })
+    }
+
+    /// The results for `inputs`, as [`Run::run`](super::Run::run) gives them.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let (tensors, scalars) = (self.module.graph.inputs.len(), self.module.scalars.len());
+        if inputs.len() != tensors + scalars {
+            return Err(Error::msg(format!(
+                "graph `{}` takes {tensors} tensors and {scalars} scalars, got {} inputs",
+                self.module.name,
+                inputs.len()
+            )));
+        }
+        let (inputs, numbers) = inputs.split_at(tensors);
+        let hosts = hosts(&self.module, numbers)?;
+        let plan = self.plan(inputs, &hosts)?;
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
+        Ok(plan.run(&inputs, &hosts)?.into_vec())
+    }
+
+    fn plan(&self, inputs: &[Tensor], hosts: &[Host]) -> Result<Arc<Plan>> {
+        let key = PlanKey {
+            metas: inputs.iter().map(Meta::of).collect(),
+            hosts: hosts.to_vec(),
+        };
+        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut plans = plans();
+            if let Some(i) = plans.iter().position(|(k, _)| *k == key) {
+                let found = plans.remove(i);
+                let plan = found.1.clone();
+                plans.push(found);
+                return Ok(plan);
+            }
+        }
+        check_written(&self.blob.written, &key.metas, hosts)?;
+        let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
+        let strips = Strips::One(&[]);
+        let plan = Arc::new(bind(
+            &self.blob,
+            &strips,
+            &key.metas,
+            &known,
+            Some(hosts),
+            self.how,
+        )?);
+        let mut plans = plans();
+        if plans.len() >= KEPT {
+            plans.remove(0);
+        }
+        plans.push((key, plan.clone()));
+        Ok(plan)
+    }
+}
