@@ -21,8 +21,10 @@ pub fn of_function(item: &ItemFn, options: &Options, reach: &TokenStream, p: &To
         reach,
         p,
     );
+    let cfgs = item.attrs.iter().filter(|a| a.path().is_ident("cfg"));
     // no test runs inside of a body, from where `self` does not lead to the function
     quote_spanned! {Span::call_site().located_at(at)=>
+        #(#cfgs)*
         #[allow(unused_imports)]
         use self::#shown as _;
         #test

@@ -1,6 +1,6 @@
 use tensorplay::{compile, prelude::*};
 
-#[compile(mode = "max-autotune", options(fast_math))]
+#[compile(mode = "max-autotune", options(fusion = false))]
 fn mode_and_options(x: &Tensor) -> Tensor {
     x.relu()
 }

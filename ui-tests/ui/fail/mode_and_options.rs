@@ -1,7 +1,7 @@
 // conformance case 10
 use tensorplay::{compile, prelude::*};
 
-#[compile(mode = "max-autotune", options(fast_math))]
+#[compile(mode = "max-autotune", options(fusion = false))]
 fn both(x: &Tensor) -> Tensor {
     x.relu()
 }
