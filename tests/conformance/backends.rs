@@ -275,7 +275,11 @@ fn case_55_the_eager_backends_take_state_loops_and_branches() {
             y = y * scale + x;
         }
         *total = &*total + &y;
-        let (values, places) = if x.dim(0) > 2 { y.topk(2, 0) } else { y.sort(0, false) };
+        let (values, places) = if x.dim(0) > 2 {
+            y.topk(2, 0)
+        } else {
+            y.sort(0, false)
+        };
         (values, places)
     }
     for backend in ["eager", "eager_noexcept", "eager_debug"] {
@@ -308,13 +312,19 @@ fn case_56_eager_noexcept_keeps_the_cause() {
         let z = x + 1;
         Ok(z.floor_div(y))
     }
-    let (x, y) = (Tensor::from_slice(&[5i64, 7], 2), Tensor::from_slice(&[0i64, 2], 2));
+    let (x, y) = (
+        Tensor::from_slice(&[5i64, 7], 2),
+        Tensor::from_slice(&[0i64, 2], 2),
+    );
     let plain = disable_capture(|| std::panic::catch_unwind(|| f(&x, &y).map(drop)));
     assert!(!matches!(plain, Ok(Ok(()))), "the body fails");
     let e = with_backend("eager_noexcept", || f(&x, &y))
         .expect("it is there")
         .expect_err("a division by zero");
-    let Error::BackendCompilerFailed { backend, function, .. } = &e else {
+    let Error::BackendCompilerFailed {
+        backend, function, ..
+    } = &e
+    else {
         panic!("{e:?}");
     };
     assert_eq!(backend, "eager_noexcept");
@@ -338,7 +348,10 @@ fn case_56_eager_debug_names_the_node_and_its_line() {
         Ok(z.floor_div(y))
     }
     let line = line!() - 2;
-    let (x, y) = (Tensor::from_slice(&[5i64, 7], 2), Tensor::from_slice(&[0i64, 2], 2));
+    let (x, y) = (
+        Tensor::from_slice(&[5i64, 7], 2),
+        Tensor::from_slice(&[0i64, 2], 2),
+    );
     let e = with_backend("eager_debug", || f(&x, &y))
         .expect("it is there")
         .expect_err("a division by zero");
@@ -347,7 +360,12 @@ fn case_56_eager_debug_names_the_node_and_its_line() {
     assert!(text.contains("floor_div") && text.contains("zero"), "{text}");
     let place = format!("backends.rs:{line}");
     assert!(text.contains(&place), "{text} at {place}");
-    let Error::BackendCompilerFailed { backend, node: Some(node), .. } = &e else {
+    let Error::BackendCompilerFailed {
+        backend,
+        node: Some(node),
+        ..
+    } = &e
+    else {
         panic!("{e:?}");
     };
     assert_eq!(backend, "eager_debug");
@@ -362,7 +380,10 @@ fn case_56_an_error_inside_a_plain_function_panics_with_the_same_text() {
     }
     let (x, y) = (Tensor::from_slice(&[5i64], 1), Tensor::from_slice(&[0i64], 1));
     let text = panics(|| with_backend("eager_debug", || f(&x, &y)));
-    assert!(text.contains("while executing") && text.contains("floor_div"), "{text}");
+    assert!(
+        text.contains("while executing") && text.contains("floor_div"),
+        "{text}"
+    );
     assert!(text.contains("eager_debug"), "{text}");
 }
 
@@ -387,18 +408,20 @@ fn both(backend: &str, x: &Tensor) -> Result<Tensor> {
 /// What compiles the first of them on that backend.
 fn compiled(backend: &str, x: &Tensor) -> Result<Box<dyn Executable>> {
     let backend = lookup_backend(backend).expect(backend);
-    backend.compile(
-        &graph!(with_relu),
-        &[Example::of(x)],
-        &CompileOptions::default(),
-    )
+    backend.compile(&graph!(with_relu), &[Example::of(x)], &CompileOptions::default())
 }
 
 #[test]
 fn case_57_relu_fails_to_compile() {
     let (name, x) = ("relu_compile_error_TESTING_ONLY", v(&[-1.0, 2.0]));
     let e = both(name, &x).expect_err("a relu");
-    let Error::BackendCompilerFailed { backend, function, node, .. } = &e else {
+    let Error::BackendCompilerFailed {
+        backend,
+        function,
+        node,
+        ..
+    } = &e
+    else {
         panic!("{e:?}");
     };
     assert_eq!(backend, name);

@@ -18,9 +18,15 @@ fn case_27_tensors_in_containers_are_part_of_the_key() {
         explain!(f).entries.len()
     };
     for round in 0..2 {
-        for (k, (a, b)) in [(&x, &x), (&x.t(), &x), (&x, &x.t()), (&x, &iota(&[2])), (&wide, &wide)]
-            .into_iter()
-            .enumerate()
+        for (k, (a, b)) in [
+            (&x, &x),
+            (&x.t(), &x),
+            (&x, &x.t()),
+            (&x, &iota(&[2])),
+            (&wide, &wide),
+        ]
+        .into_iter()
+        .enumerate()
         {
             let entries = if round == 0 { k + 1 } else { 5 };
             assert_eq!(call(a, b), entries, "round {round}, {k}");
@@ -54,10 +60,7 @@ fn case_34_guards_of_a_dynamic_function_name_what_was_read() {
     assert_eq!(e.entries.len(), 2, "{e}");
     for (chain, y) in e.guards.iter().zip([4, 2]) {
         let source = chain.source();
-        assert!(
-            source.contains("y.dim(0)") && !source.contains("x."),
-            "{source}"
-        );
+        assert!(source.contains("y.dim(0)") && !source.contains("x."), "{source}");
         assert!(chain.evaluate(&[&iota(&[99]), &iota(&[y])]), "{source}");
         assert!(!chain.evaluate(&[&iota(&[99]), &iota(&[6 - y])]), "{source}");
     }
@@ -65,11 +68,7 @@ fn case_34_guards_of_a_dynamic_function_name_what_was_read() {
 
 #[compile(fullgraph, spec(x = f32[N, 4], w = f32[N]))]
 fn branching(x: &Tensor, w: &Tensor) -> Tensor {
-    if x.dim(0) > 4 {
-        x.sum(1) * w
-    } else {
-        x.max(1) + w
-    }
+    if x.dim(0) > 4 { x.sum(1) * w } else { x.max(1) + w }
 }
 
 fn chains() -> Vec<GuardChain> {
@@ -109,7 +108,10 @@ fn case_46_nothing_read_is_nothing_guarded() {
     }
     let e = explain!(f);
     assert_eq!(e.guards.len(), 1);
-    assert_eq!((e.guards[0].source().as_str(), e.guards[0].guards().len()), ("", 0));
+    assert_eq!(
+        (e.guards[0].source().as_str(), e.guards[0].guards().len()),
+        ("", 0)
+    );
     assert!(e.guards[0].evaluate(&[&iota(&[3, 3, 3])]));
 }
 
@@ -188,7 +190,10 @@ fn case_48_a_change_of_rank_is_recorded_with_its_reason() {
     let e = explain!(f);
     assert_eq!((e.entries.len(), e.recompiles.len()), (2, 1), "{e}");
     let text = e.recompiles[0].to_string();
-    assert!(text.starts_with("recompiling `") && text.contains("f`: "), "{text}");
+    assert!(
+        text.starts_with("recompiling `") && text.contains("f`: "),
+        "{text}"
+    );
     assert!(text.contains("x.rank() == 1, got 2"), "{text}");
     assert!(e.to_string().contains(&text), "{e}");
 }
@@ -202,7 +207,10 @@ fn case_48_every_part_of_the_key_is_a_reason() {
     let x = iota(&[2, 2]);
     let reason = || {
         let all = explain!(f).recompiles;
-        (all.len(), all.last().map(|r| r.reasons.join("; ")).unwrap_or_default())
+        (
+            all.len(),
+            all.last().map(|r| r.reasons.join("; ")).unwrap_or_default(),
+        )
     };
     f(&x, &x, true);
     assert_eq!(reason(), (0, String::new()), "the first entry needs no reason");
@@ -216,7 +224,10 @@ fn case_48_every_part_of_the_key_is_a_reason() {
     assert!(n == 2 && text.contains("x.dtype() == f32, got f64"), "{text}");
     f(&x.t(), &x, true);
     let (n, text) = reason();
-    assert!(n == 3 && text.contains('x') && text.contains("contiguous"), "{text}");
+    assert!(
+        n == 3 && text.contains('x') && text.contains("contiguous"),
+        "{text}"
+    );
     f(&x, &x, false);
     let (n, text) = reason();
     assert!(n == 4 && text.contains("on"), "{text}");
@@ -265,7 +276,11 @@ fn case_49_each_recompilation_is_a_line_of_the_log_once() {
 
 #[test]
 fn case_49_the_log_is_silent_unless_asked() {
-    for variables in [&[][..], &[("TENSORPLAY_LOG", "")], &[("TENSORPLAY_LOG", "guards")]] {
+    for variables in [
+        &[][..],
+        &[("TENSORPLAY_LOG", "")],
+        &[("TENSORPLAY_LOG", "guards")],
+    ] {
         assert_eq!(lines(variables, "recompiling"), [""; 0], "{variables:?}");
     }
     assert_eq!(lines(&[], "tensorplay"), [""; 0]);

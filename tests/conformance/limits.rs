@@ -8,7 +8,10 @@ use tensorplay::{Error, Result, compile, explain, prelude::*};
 fn limit_of(result: Result<Tensor>, limit: usize, function: &str) {
     let e = result.expect_err("the table is full");
     match &e {
-        Error::RecompileLimit { function: f, limit: n } => {
+        Error::RecompileLimit {
+            function: f,
+            limit: n,
+        } => {
             assert_eq!(*n, limit);
             assert!(f.ends_with(function), "{f}");
         }
@@ -197,10 +200,7 @@ impl Scaled {
 
 #[test]
 fn case_28_isolated_instances_have_limits_of_their_own() {
-    let (a, b) = (
-        Scaled { scale: iota(&[2]) },
-        Scaled { scale: iota(&[3]) },
-    );
+    let (a, b) = (Scaled { scale: iota(&[2]) }, Scaled { scale: iota(&[3]) });
     a.shared(&iota(&[2])).expect("the first entry");
     limit_of(b.shared(&iota(&[3])), 1, "shared");
     for _ in 0..2 {

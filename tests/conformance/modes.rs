@@ -93,7 +93,10 @@ fn case_62_modes_are_patches_of_the_options() {
     );
     let e = list_mode_options(Some("fastest")).expect_err("no such mode");
     let text = e.to_string();
-    assert!(text.contains("unrecognized mode") && text.contains("fastest"), "{text}");
+    assert!(
+        text.contains("unrecognized mode") && text.contains("fastest"),
+        "{text}"
+    );
     assert!(
         text.contains("reduce-overhead") && text.contains("max-autotune"),
         "{text}"
@@ -133,7 +136,10 @@ fn case_63_an_option_wins_over_the_mode() {
 
     let e = options(None, &[("cudagraph", true.into())]).resolved();
     let text = e.expect_err("no such option").to_string();
-    assert!(text.contains("cudagraph") && text.contains("cudagraphs"), "{text}");
+    assert!(
+        text.contains("cudagraph") && text.contains("cudagraphs"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -244,7 +250,10 @@ fn case_64_values_of_options_are_bools() {
     }
     let unknown = options(None, &[("max_auto", true.into())]);
     let text = on_stax(&unknown).err().expect("no such option").to_string();
-    assert!(text.contains("max_auto") && text.contains("max_autotune"), "{text}");
+    assert!(
+        text.contains("max_auto") && text.contains("max_autotune"),
+        "{text}"
+    );
 
     let right = options(Some(Mode::MaxAutotune), &[("cudagraphs", false.into())]);
     let executable = on_stax(&right).expect("they are options");

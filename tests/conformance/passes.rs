@@ -38,7 +38,10 @@ fn case_82_no_identity_is_folded_that_fails_for_one_input() {
     let x = v(&[f32::INFINITY, f32::NAN, -1.0, 2.0]);
     let y = times_zero(&x).to_vec::<f32>();
     assert!(y[0].is_nan() && y[1].is_nan(), "{y:?}");
-    assert!(y[2] == 0.0 && y[2].is_sign_negative() && y[3].is_sign_positive(), "{y:?}");
+    assert!(
+        y[2] == 0.0 && y[2].is_sign_negative() && y[3].is_sign_positive(),
+        "{y:?}"
+    );
     let y = minus_itself(&x).to_vec::<f32>();
     assert!(y[0].is_nan() && y[1].is_nan() && y[2..] == [0.0, 0.0], "{y:?}");
     assert_eq!(count(&passed(&graph!(plus_zero)), "add"), 1);
@@ -62,7 +65,10 @@ fn case_82_a_result_is_never_the_argument_itself() {
     assert!(y.to_vec::<f32>()[0].is_sign_negative());
     let mut x = v(&[1.0, 2.0]);
     let y = cast(&mut x);
-    assert_eq!((x.to_vec::<f32>(), y.to_vec::<f32>()), (vec![2.0, 3.0], vec![1.0, 2.0]));
+    assert_eq!(
+        (x.to_vec::<f32>(), y.to_vec::<f32>()),
+        (vec![2.0, 3.0], vec![1.0, 2.0])
+    );
 }
 
 #[test]
@@ -78,15 +84,24 @@ fn case_82_a_division_of_sizes_by_zero_is_left_for_the_call() {
         Ok(x + y)
     }
     passed(&graph!(f));
-    assert_eq!(against_body!(f(&iota(&[4]))).expect("6 / 2").to_vec::<f32>()[1], 3.0);
+    assert_eq!(
+        against_body!(f(&iota(&[4]))).expect("6 / 2").to_vec::<f32>()[1],
+        3.0
+    );
     let failed = std::panic::catch_unwind(|| f(&iota(&[2])));
     let text = match failed {
         Ok(result) => result.expect_err("6 / 0").to_string(),
         Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_else(|| {
-            panic.downcast_ref::<&str>().map(|s| s.to_string()).unwrap_or_default()
+            panic
+                .downcast_ref::<&str>()
+                .map(|s| s.to_string())
+                .unwrap_or_default()
         }),
     };
-    assert!(text.contains("divide by zero") || text.contains("division by zero"), "{text}");
+    assert!(
+        text.contains("divide by zero") || text.contains("division by zero"),
+        "{text}"
+    );
 
     let x = Tensor::from_slice(&[4i64, 6], 2);
     let y = against_body!(dead(&x, &Tensor::from_slice(&[2i64, 3], 2))).expect("no zero");
@@ -123,7 +138,11 @@ fn case_82_equal_calls_are_one_and_unused_ones_none() {
     let e = explain!(f);
     assert_eq!(e.kernels.len(), 1, "{e}");
     let ir = &e.kernels[0].ir;
-    assert_eq!((ir.matches("exp").count(), ir.matches("cos").count()), (1, 0), "{ir}");
+    assert_eq!(
+        (ir.matches("exp").count(), ir.matches("cos").count()),
+        (1, 0),
+        "{ir}"
+    );
 }
 
 #[test]
@@ -312,7 +331,10 @@ fn case_85_composites_of_several_tensors_are_right_and_native() {
     let (x, y) = (v(&[0.7; 33]), v(&[1.5; 33]));
     let near = |got: Tensor, right: f64| {
         let got = got.to_vec::<f32>();
-        assert!(got.iter().all(|a| (*a as f64 - right).abs() <= 1e-5), "{got:?}, not {right}");
+        assert!(
+            got.iter().all(|a| (*a as f64 - right).abs() <= 1e-5),
+            "{got:?}, not {right}"
+        );
     };
     near(lerp(&x, &y), 0.7 + 0.25 * 0.8);
     near(addcmul(&x, &y), 0.7 + 2.0 * 1.5 * 0.7);

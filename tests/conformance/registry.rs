@@ -38,12 +38,7 @@ fn has(names: &[String], name: &str) -> bool {
 struct OneMore;
 
 impl Backend for OneMore {
-    fn compile(
-        &self,
-        graph: &GraphModule,
-        _: &[Example],
-        _: &CompileOptions,
-    ) -> Result<Box<dyn Executable>> {
+    fn compile(&self, graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Result<Box<dyn Executable>> {
         let inner = as_it_is(graph);
         Ok(Box::new(move |inputs: &[Tensor]| {
             let mut outputs = inner.run(inputs)?;
@@ -123,7 +118,10 @@ fn case_51_an_unknown_name_says_what_was_meant() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(text.contains("`stx`") && text.contains("did you mean `stax`"), "{text}");
+    assert!(
+        text.contains("`stx`") && text.contains("did you mean `stax`"),
+        "{text}"
+    );
 
     let e = lookup_backend("nothing like it").err().expect("no such backend");
     assert!(
@@ -232,7 +230,11 @@ fn case_52_a_backend_that_cannot_be_made_says_which_and_why() {
 #[test]
 fn case_52_a_registration_hides_a_submission_until_it_is_taken_back() {
     static ENTRY: BackendEntry = BackendEntry {
-        make: || Ok(Box::new(|graph: &GraphModule, _: &[Example], _: &CompileOptions| Ok(as_it_is(graph)))),
+        make: || {
+            Ok(Box::new(
+                |graph: &GraphModule, _: &[Example], _: &CompileOptions| Ok(as_it_is(graph)),
+            ))
+        },
         ..entry("hidden_52")
     };
     #[compile]
@@ -240,7 +242,11 @@ fn case_52_a_registration_hides_a_submission_until_it_is_taken_back() {
         x * 2.0
     }
     let x = v(&[1.0, 2.0]);
-    let run = || with_backend("hidden_52", || f(&x)).expect("it is known").to_vec::<f32>();
+    let run = || {
+        with_backend("hidden_52", || f(&x))
+            .expect("it is known")
+            .to_vec::<f32>()
+    };
     assert_eq!(run(), [3.0, 5.0]);
     register_backend(&ENTRY).expect("a submission owns no name");
     assert_eq!(run(), [2.0, 4.0]);
@@ -285,12 +291,7 @@ static RESETS: AtomicUsize = AtomicUsize::new(0);
 struct Resets;
 
 impl Backend for Resets {
-    fn compile(
-        &self,
-        graph: &GraphModule,
-        _: &[Example],
-        _: &CompileOptions,
-    ) -> Result<Box<dyn Executable>> {
+    fn compile(&self, graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Result<Box<dyn Executable>> {
         Ok(as_it_is(graph))
     }
 
@@ -388,7 +389,9 @@ fn case_59_what_a_backend_declares_can_be_read() {
         (c.contract_version, c.min_core_version, c.max_core_version),
         (1, Some("0.1.0"), Some("99.0.0"))
     );
-    lookup_backend("declares_59").map(drop).expect("this version is in range");
+    lookup_backend("declares_59")
+        .map(drop)
+        .expect("this version is in range");
 }
 
 fn unavailable() -> Result<Box<dyn Backend>> {
@@ -401,7 +404,10 @@ fn refused(name: &str) -> String {
     let mut called = false;
     let scoped = with_backend(name, || called = true).expect_err(name).to_string();
     let default = set_default_backend(name).expect_err(name).to_string();
-    assert!(!called && scoped == text && default == text, "{scoped}\n{default}");
+    assert!(
+        !called && scoped == text && default == text,
+        "{scoped}\n{default}"
+    );
     assert!(text.contains(name), "{text}");
     text
 }
