@@ -1,7 +1,6 @@
 //! Functions on other backends: 2, 3, 55 to 57, and what 25, 26, 35, 40 to 42 and 45 say of how often one compiles.
 
 use crate::check::{iota, panics, v};
-use crate::probe;
 use crate::probe::Asked;
 use std::sync::Mutex;
 use tensorplay::compiler::{

@@ -1,7 +1,6 @@
 //! Modes, options and `strict_native`: 6 and 62 to 64.
 
 use crate::check::{iota, panics, v};
-use crate::probe;
 use std::collections::BTreeMap;
 use tensorplay::compiler::{
     Codegen, CompileOptions, Example, Executable, Mode, OptionValue, list_mode_options, lookup_backend,
