@@ -1,12 +1,13 @@
 //! Functions on other backends: 2, 3, 55 to 57, and what 25, 26, 35, 40 to 42 and 45 say of how often one compiles.
 
-use crate::check::{iota, panics, v};
+use crate::check::{alone, iota, panics, v};
 use crate::probe::Asked;
 use std::sync::Mutex;
 use tensorplay::compiler::{
-    Codegen, CompileOptions, Example, Executable, disable_capture, lookup_backend, with_backend,
+    Codegen, CompileOptions, Example, Executable, NestedCompileRegionOptions, disable_capture,
+    lookup_backend, with_backend,
 };
-use tensorplay::{Error, Result, compile, explain, graph, prelude::*};
+use tensorplay::{Error, Result, compile, explain, graph, model, nested_compile_region, prelude::*};
 
 fn times(asked: &Mutex<Vec<Asked>>) -> usize {
     asked.lock().unwrap().len()
@@ -106,6 +107,165 @@ fn case_02_scalars_follow_the_tensors_as_tensors_of_rank_0() {
         examples.collect::<Vec<_>>(),
         [(DType::F32, 1), (DType::F64, 0), (DType::I64, 0)]
     );
+}
+
+struct Shifted {
+    shift: Tensor,
+}
+
+impl Shifted {
+    #[compile(fullgraph)]
+    fn forward(&self, x: &Tensor, scale: f64) -> Tensor {
+        x * scale + &self.shift
+    }
+}
+
+#[model]
+mod net {
+    use tensorplay::{compile, prelude::*};
+
+    pub struct Layer {
+        pub w: Tensor,
+        pub b: Tensor,
+    }
+
+    impl Layer {
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            (x.matmul(&self.w) + &self.b).relu()
+        }
+    }
+
+    pub struct Net {
+        pub layers: Vec<Layer>,
+        pub shift: Tensor,
+    }
+
+    impl Net {
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor, scale: f64) -> Tensor {
+            let mut h = x * scale;
+            for layer in &self.layers {
+                h = layer.forward(&h);
+            }
+            h + &self.shift
+        }
+    }
+}
+
+#[test]
+fn case_02_tensors_of_self_follow_the_parameters() {
+    let asked = probe!("probe_02_self");
+    let net = Shifted {
+        shift: v(&[1.0, 2.0, 3.0]),
+    };
+    let x = iota(&[2, 3]);
+    let y = with_backend("probe_02_self", || net.forward(&x, 2.0)).expect("it is registered");
+    assert_eq!(y.to_vec::<f32>(), [1.0, 4.0, 7.0, 7.0, 10.0, 13.0]);
+    let shapes = asked.lock().unwrap()[0]
+        .examples
+        .iter()
+        .map(|e| e.shape().to_vec())
+        .collect::<Vec<_>>();
+    assert_eq!(shapes, [vec![2, 3], vec![3], vec![]]);
+}
+
+#[test]
+fn case_02_calls_and_loops_over_layers_are_unrolled() {
+    let asked = probe!("probe_02_layers");
+    let layer = |k: usize| net::Layer {
+        w: iota(&[3, 3]) * 0.125 - k as f64 * 0.25,
+        b: iota(&[3]) - 1.0,
+    };
+    let x = iota(&[2, 3]);
+    for count in [2, 3, 2] {
+        let net = net::Net {
+            layers: (0..count).map(layer).collect(),
+            shift: v(&[1.0]),
+        };
+        let y = with_backend("probe_02_layers", || net.forward(&x, 0.5)).expect("it is registered");
+        let plain = disable_capture(|| net.forward(&x, 0.5));
+        assert!(y.allclose(&plain, 1e-5, 1e-5), "{count} layers");
+    }
+    let asked = asked.lock().unwrap();
+    let products = asked
+        .iter()
+        .map(|a| a.ops.iter().filter(|o| **o == "matmul").count());
+    assert_eq!(products.collect::<Vec<_>>(), [2, 3]);
+    // x, a weight and a bias a layer, the shift, the scale
+    assert_eq!(asked[0].examples.len(), 1 + 2 * 2 + 1 + 1);
+    let last: Vec<usize> = asked[0].examples.iter().map(|e| e.shape().len()).collect();
+    assert_eq!(last, [2, 2, 1, 2, 1, 1, 0]);
+}
+
+static ON_A_PROBE: NestedCompileRegionOptions = NestedCompileRegionOptions {
+    fw_compiler: Some("probe_02_region"),
+    bw_compiler: None,
+};
+
+#[nested_compile_region(options = ON_A_PROBE)]
+fn region(x: &Tensor) -> Tensor {
+    x.relu() * 2.0
+}
+
+#[test]
+fn case_02_a_region_keeps_its_own_backend() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor) -> Tensor {
+        region(&(x + 1.0)) - 0.5
+    }
+    let (of_region, outer) = (probe!("probe_02_region"), probe!("probe_02_around"));
+    let x = v(&[-3.0, 1.0]);
+    for _ in 0..2 {
+        assert_eq!(against_body!(f(&x)).to_vec::<f32>(), [-0.5, 3.5]);
+    }
+    assert_eq!((times(of_region), times(outer)), (1, 0));
+    for _ in 0..2 {
+        let y = with_backend("probe_02_around", || f(&x)).expect("it is registered");
+        assert_eq!(y.to_vec::<f32>(), [-0.5, 3.5]);
+    }
+    assert_eq!(times(outer), 1);
+    let asked = of_region.lock().unwrap();
+    assert!(asked.iter().all(|a| a.ops == ["relu", "mul"]));
+    let asked = outer.lock().unwrap();
+    assert!(!asked[0].ops.contains(&"relu"), "{:?}", asked[0].ops);
+}
+
+#[test]
+fn case_02_each_segment_between_breaks_is_a_graph() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        let y = x * 2.0;
+        let n = y.max_all().item::<f32>();
+        let z = y + 1.0;
+        if n > 3.0 { z.relu() } else { z }
+    }
+    let asked = probe!("probe_02_segments");
+    for (x, right) in [(v(&[1.0, -2.0]), [3.0, -3.0]), (v(&[2.0, -2.0]), [5.0, 0.0])] {
+        let y = with_backend("probe_02_segments", || f(&x)).expect("it is registered");
+        assert_eq!(y.to_vec::<f32>(), right);
+    }
+    assert!(times(asked) >= 2);
+    let ops: Vec<&str> = asked.lock().unwrap().iter().flat_map(|a| a.ops.clone()).collect();
+    for op in ["mul", "add", "relu"] {
+        assert!(ops.contains(&op), "{ops:?}");
+    }
+    assert!(
+        explain!(f)
+            .entries
+            .iter()
+            .all(|e| e.backend == "probe_02_segments")
+    );
+}
+
+#[test]
+fn case_02_inside_disable_capture_no_backend_is_asked() {
+    #[compile(backend = "probe_02_disabled")]
+    fn f(x: &Tensor) -> Tensor {
+        x + 1.0
+    }
+    let asked = probe!("probe_02_disabled");
+    assert_eq!(disable_capture(|| f(&v(&[1.0]))).item::<f32>(), 2.0);
+    assert_eq!(times(asked), 0);
 }
 
 #[test]
@@ -290,6 +450,57 @@ fn case_55_the_eager_backends_take_state_loops_and_branches() {
             assert_eq!(y.1.to_vec::<i64>(), z.1.to_vec::<i64>(), "{backend}");
             assert_eq!(total.to_vec::<f32>(), plain.to_vec::<f32>(), "{backend}");
         }
+    }
+}
+
+#[test]
+fn case_55_the_eager_backends_replace_variables_once() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor, mean: &Tensor, var: &Tensor) -> Tensor {
+        x.batch_norm_train(mean, var, None, None, 0.1, 1e-5)
+    }
+    let x = iota(&[4, 3]) * 0.5;
+    let run = |on: &dyn Fn(&dyn Fn() -> Tensor) -> Tensor| {
+        let (mean, var) = (v(&[0.0; 3]).variable(), v(&[1.0; 3]).variable());
+        let y = on(&|| f(&x, &mean, &var));
+        assert_eq!((mean.version(), var.version()), (1, 1));
+        (y, mean, var)
+    };
+    let plain = run(&|call| disable_capture(call));
+    for backend in ["stax", "eager", "eager_noexcept", "eager_debug"] {
+        let got = run(&|call| with_backend(backend, call).expect(backend));
+        for (a, b) in [(&got.0, &plain.0), (&got.1, &plain.1), (&got.2, &plain.2)] {
+            assert!(a.allclose(b, 1e-5, 1e-6), "{backend}: {a}, not {b}");
+        }
+    }
+}
+
+#[test]
+fn case_55_random_numbers_are_the_same_on_all_backends() {
+    alone("backends::random_numbers", &[]);
+}
+
+#[test]
+#[ignore = "run by case_55"]
+fn random_numbers() {
+    #[compile(fullgraph)]
+    fn f(x: &Tensor) -> (Tensor, Tensor) {
+        let _unused = Tensor::rand(3, DType::F32);
+        (x + Tensor::rand(x.shape(), DType::F32), x.dropout(0.5, true))
+    }
+    let x = iota(&[32]);
+    let draw = |on: &dyn Fn(&dyn Fn() -> (Tensor, Tensor)) -> (Tensor, Tensor)| {
+        tensorplay::manual_seed(5);
+        [0; 2].map(|_| {
+            let (a, b) = on(&|| f(&x));
+            (a.to_vec::<f32>(), b.to_vec::<f32>())
+        })
+    };
+    let plain = draw(&|call| disable_capture(call));
+    assert_ne!(plain[0], plain[1]);
+    for backend in ["stax", "eager", "eager_noexcept", "eager_debug"] {
+        let got = draw(&|call| with_backend(backend, call).expect(backend));
+        assert_eq!(got, plain, "{backend}");
     }
 }
 

@@ -8,6 +8,8 @@ use tensorplay::{Result, graph::GraphModule, prelude::*};
 pub struct Asked {
     /// The names of the graph's tensors.
     pub inputs: Vec<String>,
+    /// The operations of the graph.
+    pub ops: Vec<&'static str>,
     pub examples: Vec<Example>,
     pub options: CompileOptions,
 }
@@ -21,9 +23,10 @@ impl Backend for Probe {
         examples: &[Example],
         options: &CompileOptions,
     ) -> Result<Box<dyn Executable>> {
-        let inputs = graph.nodes().iter().filter(|n| n.op_name() == "input");
+        let (inputs, calls): (Vec<_>, Vec<_>) = graph.nodes().iter().partition(|n| n.op_name() == "input");
         self.0.lock().unwrap().push(Asked {
-            inputs: inputs.map(|n| n.name.clone()).collect(),
+            inputs: inputs.iter().map(|n| n.name.clone()).collect(),
+            ops: calls.iter().map(|n| n.op_name()).collect(),
             examples: examples.to_vec(),
             options: options.clone(),
         });
