@@ -67,8 +67,10 @@ fn cases(f: impl Fn(&Tensor) -> Tensor) -> Vec<(Tensor, Vec<f32>)> {
     all.into_iter().map(right).collect()
 }
 
+type Made = Result<Box<dyn Executable>>;
+
 /// Runs the graph as it is.
-fn as_it_is(graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Result<Box<dyn Executable>> {
+fn as_it_is(graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Made {
     let graph = graph.clone();
     Ok(Box::new(move |inputs: &[Tensor]| graph.run(inputs)))
 }
@@ -307,15 +309,15 @@ fn a_backend_may_call_compiled_functions_and_the_registry() {
         make: || {
             list_backends(Default::default());
             Ok(Box::new(
-                |graph: &GraphModule, examples: &[Example], options: &CompileOptions| {
+                |graph: &GraphModule, examples: &[Example], options: &CompileOptions| -> Made {
                     // the scope does not hold in here, or this would never end
                     assert_eq!(inner(&iota(&[2])).to_vec::<f32>(), [1.0, 2.0]);
                     assert_eq!(outer(&iota(&[3])).to_vec::<f32>(), [0.0, 2.0, 4.0]);
                     let made = as_it_is(graph, examples, options)?;
-                    Ok(Box::new(move |inputs: &[Tensor]| {
+                    Ok(Box::new(move |inputs: &[Tensor]| -> Result<Vec<Tensor>> {
                         let outputs = made.run(inputs)?;
                         Ok(vec![inner(&outputs[0])])
-                    }) as Box<dyn Executable>)
+                    }))
                 },
             ))
         },

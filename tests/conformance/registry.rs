@@ -40,7 +40,7 @@ struct OneMore;
 impl Backend for OneMore {
     fn compile(&self, graph: &GraphModule, _: &[Example], _: &CompileOptions) -> Result<Box<dyn Executable>> {
         let inner = as_it_is(graph);
-        Ok(Box::new(move |inputs: &[Tensor]| {
+        Ok(Box::new(move |inputs: &[Tensor]| -> Result<Vec<Tensor>> {
             let mut outputs = inner.run(inputs)?;
             outputs[0] = &outputs[0] + 1.0;
             Ok(outputs)

@@ -1,6 +1,6 @@
 //! The compiler: one closure a node, in the order of the graph, with the values that nobody needs any more dropped.
 
-use crate::operand::{Number, Operand, Operated};
+use crate::operand::{Operand, Operated};
 use tensorplay::compiler::{Backend, CompileOptions, Example, Executable};
 use tensorplay::graph::{GraphModule, Node, NodeId, NodeKind};
 use tensorplay::{Error, Result, Tensor};
@@ -91,17 +91,16 @@ fn place(module: &GraphModule, id: NodeId) -> String {
 }
 
 /// An operator: between tensors, and with a number on either side.
-macro_rules! arithmetic {
+macro_rules! operator {
     ($op:tt) => {
         Box::new(|operands: &[Operated<'_>]| {
-            use Number::{Float, Int};
-            use Operated::{Number, Tensor};
+            use Operated::{Float, Int, Tensor};
             Some(match operands {
                 [Tensor(a), Tensor(b)] => *a $op *b,
-                [Tensor(a), Number(Int(b))] => *a $op *b,
-                [Tensor(a), Number(Float(b))] => *a $op *b,
-                [Number(Int(a)), Tensor(b)] => *a $op *b,
-                [Number(Float(a)), Tensor(b)] => *a $op *b,
+                [Tensor(a), Int(b)] => *a $op *b,
+                [Tensor(a), Float(b)] => *a $op *b,
+                [Int(a), Tensor(b)] => *a $op *b,
+                [Float(a), Tensor(b)] => *a $op *b,
                 _ => return None,
             })
         })
@@ -111,10 +110,10 @@ macro_rules! arithmetic {
 /// The closures that there are.
 fn closure(op: &str) -> Option<Closure> {
     Some(match op {
-        "add" => arithmetic!(+),
-        "sub" => arithmetic!(-),
-        "mul" => arithmetic!(*),
-        "div" => arithmetic!(/),
+        "add" => operator!(+),
+        "sub" => operator!(-),
+        "mul" => operator!(*),
+        "div" => operator!(/),
         "matmul" => Box::new(|operands| match operands {
             [Operated::Tensor(a), Operated::Tensor(b)] => Some(a.matmul(b)),
             _ => None,
@@ -165,8 +164,9 @@ impl Executable for Program {
             for operand in &step.operands {
                 operands.push(match *operand {
                     Operand::Node(i) => Operated::Tensor(values[i].as_ref().ok_or_else(gone)?),
-                    Operand::Literal(n) => Operated::Number(n),
-                    Operand::Scalar(i) => Operated::Number(Number::read(&scalars[i])),
+                    Operand::Int(v) => Operated::Int(v),
+                    Operand::Float(v) => Operated::Float(v),
+                    Operand::Scalar(i) => Operated::read(&scalars[i]),
                 });
             }
             let value = (step.closure)(&operands)

@@ -3,20 +3,15 @@
 use tensorplay::graph::{Arg, Expr, Host};
 use tensorplay::prelude::*;
 
-/// A number, as it takes part in arithmetic with tensors.
-#[derive(Clone, Copy)]
-pub enum Number {
-    Int(i64),
-    Float(f64),
-}
-
 /// Where an argument comes from.
 #[derive(Clone, Copy)]
 pub enum Operand {
     /// The result of that node.
     Node(usize),
     /// A literal of the program.
-    Literal(Number),
+    Int(i64),
+    /// The same.
+    Float(f64),
     /// That scalar parameter of the function. Its value is known when the executable runs.
     Scalar(usize),
 }
@@ -24,7 +19,8 @@ pub enum Operand {
 /// An operand with its value.
 pub enum Operated<'a> {
     Tensor(&'a Tensor),
-    Number(Number),
+    Int(i64),
+    Float(f64),
 }
 
 impl Operand {
@@ -34,8 +30,8 @@ impl Operand {
             Arg::Value(v) if v.index == 0 => Some(Operand::Node(v.node.index())),
             Arg::Host(Expr::Param(i, _)) => Some(Operand::Scalar(*i as usize)),
             Arg::Host(e) => match e.literal()? {
-                Host::Int(v) => Some(Operand::Literal(Number::Int(v))),
-                Host::Float(v) => Some(Operand::Literal(Number::Float(v))),
+                Host::Int(v) => Some(Operand::Int(v)),
+                Host::Float(v) => Some(Operand::Float(v)),
                 _ => None,
             },
             _ => None,
@@ -50,12 +46,12 @@ impl Operand {
     }
 }
 
-impl Number {
+impl Operated<'_> {
     /// The value of a scalar parameter, which comes as a tensor of rank 0.
-    pub fn read(scalar: &Tensor) -> Number {
+    pub fn read(scalar: &Tensor) -> Self {
         match scalar.dtype() {
-            DType::F32 | DType::F64 => Number::Float(scalar.to_dtype(DType::F64).item()),
-            _ => Number::Int(scalar.to_dtype(DType::I64).item()),
+            DType::F32 | DType::F64 => Operated::Float(scalar.to_dtype(DType::F64).item()),
+            _ => Operated::Int(scalar.to_dtype(DType::I64).item()),
         }
     }
 }
