@@ -8,6 +8,7 @@ mod probe;
 mod backends;
 mod branches;
 mod breaks;
+mod cache;
 mod dynamic;
 mod guards;
 mod kernels;

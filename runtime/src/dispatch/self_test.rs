@@ -42,7 +42,7 @@ fn test(f: &'static Function) -> std::result::Result<(), String> {
             };
             let metas: Vec<Meta> = call.tensors.iter().map(Meta::of).collect();
             let (scalars, _) = state.scalars(&call.scalars);
-            let linked = match link(source, &metas, &scalars) {
+            let linked = match link(source, &metas, &scalars, crate::backend::registry::STAX) {
                 Ok(linked) => linked,
                 Err(e) => {
                     last = format!(": {e}");
