@@ -1,5 +1,6 @@
-//! Tensors to try, and compiled calls against the plain body.
+//! Tensors to try, compiled calls against the plain body, and tests in a process of their own.
 
+use std::process::Command;
 use tensorplay::prelude::*;
 
 /// A vector.
@@ -11,6 +12,35 @@ pub fn v(values: &[f32]) -> Tensor {
 pub fn iota(shape: &[usize]) -> Tensor {
     let n: usize = shape.iter().product();
     Tensor::arange(0, n as i64, DType::F32).reshape(shape)
+}
+
+/// Runs an ignored test of this binary in a process of its own, for it changes what tests share. The result is what it
+/// printed on the two outputs.
+#[track_caller]
+pub fn alone(test: &str, variables: &[(&str, &str)]) -> (String, String) {
+    let binary = std::env::current_exe().expect("this test's path");
+    let output = Command::new(binary)
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env_remove("TENSORPLAY_LOG")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the test runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let passed = output.status.success() && out.contains("1 passed");
+    assert!(passed, "{test}: {}\n{out}\n{err}", output.status);
+    (out, err)
+}
+
+/// The message of a panic.
+#[track_caller]
+pub fn panics<R>(f: impl FnOnce() -> R) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(f())));
+    let panic = panic.expect_err("a panic");
+    match panic.downcast_ref::<&str>() {
+        Some(text) => text.to_string(),
+        None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+    }
 }
 
 /// A result as text: dtypes, shapes and every bit.

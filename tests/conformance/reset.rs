@@ -1,16 +1,11 @@
 //! `reset`: 50. It empties the tables of all functions, so the test has a process of its own.
 
-use crate::check::iota;
-use std::process::Command;
+use crate::check::{alone as in_a_process, iota};
 use tensorplay::{compile, compiler::reset, explain, prelude::*};
 
 #[test]
 fn case_50_reset_empties_tables() {
-    let test = std::env::current_exe().expect("this test's path");
-    let alone = ["reset::alone", "--exact", "--ignored", "--nocapture"];
-    let output = Command::new(test).args(alone).output().expect("the test runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    in_a_process("reset::alone", &[]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Functions without branches: 1, 4, 5, 8, 16 to 18, 35 to 37, and 39 to 42 with named dims.
 
 use crate::check::{iota, v};
-use tensorplay::{Result, compile, compiler::disable_capture, cond, explain, prelude::*, while_loop};
+use tensorplay::compiler::{Codegen, disable_capture};
+use tensorplay::{Result, compile, cond, explain, prelude::*, while_loop};
 
 #[test]
 fn case_01_exact_values() {
@@ -43,6 +44,9 @@ fn case_05_convolution_with_bias_and_padding() {
     let b = v(&[1.0, -2.0, 0.5, 300.0]);
     let y = f(&x, &w, &b);
     assert!(y.allclose(&disable_capture(|| f(&x, &w, &b)), 1e-5, 1e-4));
+    let e = explain!(f);
+    let codegen: Vec<Codegen> = e.entries.iter().map(|e| e.codegen).collect();
+    assert_eq!(codegen, [Codegen::StaxNative; 2], "{e}");
 }
 
 #[test]

@@ -24,7 +24,6 @@ mod pipeline;
 pub mod reason;
 pub(crate) mod record;
 mod rehearse;
-mod record;
 mod self_test;
 mod settings;
 pub(crate) mod shards;
