@@ -28,7 +28,9 @@ impl Drop for Folder {
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir(folder) else { return found };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return found;
+    };
     for path in entries.map(|e| e.expect("an entry").path()) {
         match path.is_dir() {
             true => found.extend(files(&path)),
@@ -53,10 +55,22 @@ fn case_73_a_key_is_of_everything_but_the_order_of_options() {
         key().option("arch", "sm_90").option("fast", false),
         key().option("arch", "sm_9").option("0fast", true),
         key().option("archsm_90", "").option("fast", true),
-        CacheKey::new("probe", "f").source("void f() { }").option("arch", "sm_90").option("fast", true),
-        CacheKey::new("probe", "g").source("void f() {}").option("arch", "sm_90").option("fast", true),
-        CacheKey::new("prob", "ef").source("void f() {}").option("arch", "sm_90").option("fast", true),
-        CacheKey::new("other", "f").source("void f() {}").option("arch", "sm_90").option("fast", true),
+        CacheKey::new("probe", "f")
+            .source("void f() { }")
+            .option("arch", "sm_90")
+            .option("fast", true),
+        CacheKey::new("probe", "g")
+            .source("void f() {}")
+            .option("arch", "sm_90")
+            .option("fast", true),
+        CacheKey::new("prob", "ef")
+            .source("void f() {}")
+            .option("arch", "sm_90")
+            .option("fast", true),
+        CacheKey::new("other", "f")
+            .source("void f() {}")
+            .option("arch", "sm_90")
+            .option("fast", true),
     ];
     let mut all: Vec<String> = others.iter().chain([&base]).map(|k| k.to_string()).collect();
     all.sort();
@@ -74,18 +88,29 @@ fn case_73_a_key_is_compiled_once_and_read_from_disk_by_the_next() {
     };
     let cache = CodeCache::at(&folder.0, "probe");
     for _ in 0..3 {
-        assert_eq!(&cache.get_or_compile(&key(), "so", compile).expect("it compiles")[..], b"code");
+        assert_eq!(
+            &cache.get_or_compile(&key(), "so", compile).expect("it compiles")[..],
+            b"code"
+        );
     }
     let next = CodeCache::at(&folder.0, "probe");
-    assert_eq!(&next.get_or_compile(&key(), "so", compile).expect("on disk")[..], b"code");
+    assert_eq!(
+        &next.get_or_compile(&key(), "so", compile).expect("on disk")[..],
+        b"code"
+    );
     assert_eq!(compiled.load(Relaxed), 1);
     let other = key().option("arch", "sm_90");
     next.get_or_compile(&other, "so", compile).expect("another key");
-    next.get_or_compile(&key(), "cubin", compile).expect("another kind");
+    next.get_or_compile(&key(), "cubin", compile)
+        .expect("another kind");
     assert_eq!(compiled.load(Relaxed), 3);
 
     let text = key().to_string();
-    let place = folder.0.join("kernels/probe").join(&text[..2]).join(format!("{text}.so"));
+    let place = folder
+        .0
+        .join("kernels/probe")
+        .join(&text[..2])
+        .join(format!("{text}.so"));
     assert!(place.is_file(), "{place:?}: {:?}", files(&folder.0));
 }
 
@@ -151,12 +176,16 @@ fn case_73_no_temporary_files_are_left() {
     let cache = CodeCache::at(&folder.0, "probe");
     for n in 0..5 {
         let key = key().option("n", n);
-        cache.get_or_compile(&key, "so", || Ok(vec![n; 100])).expect("it compiles");
+        cache
+            .get_or_compile(&key, "so", || Ok(vec![n; 100]))
+            .expect("it compiles");
     }
     let artefacts = |f: &PathBuf| f.extension().is_some_and(|e| e == "so");
     let found = files(&folder.0.join("kernels"));
     assert_eq!(found.iter().filter(|f| artefacts(f)).count(), 5, "{found:?}");
-    let temporary = found.iter().filter(|f| f.to_string_lossy().contains("tmp"));
+    let temporary = found
+        .iter()
+        .filter(|f| f.file_name().is_some_and(|n| n.to_string_lossy().contains("tmp")));
     assert_eq!(temporary.count(), 0, "{found:?}");
 }
 
@@ -169,8 +198,12 @@ fn case_73_a_damaged_file_is_compiled_again() {
         compiled.fetch_add(1, Relaxed);
         Ok((0..200).collect())
     };
-    CodeCache::at(&folder.0, "probe").get_or_compile(&key(), "so", compile).expect("it compiles");
-    let file = files(&folder.0).into_iter().find(|f| f.extension().is_some_and(|e| e == "so"));
+    CodeCache::at(&folder.0, "probe")
+        .get_or_compile(&key(), "so", compile)
+        .expect("it compiles");
+    let file = files(&folder.0)
+        .into_iter()
+        .find(|f| f.extension().is_some_and(|e| e == "so"));
     let file = file.expect("a file");
     let whole = fs::read(&file).expect("its bytes");
     let mut flipped = whole.clone();
@@ -192,11 +225,20 @@ fn case_73_the_environment_says_where_and_whether() {
     let root = folder.0.to_str().expect("a path");
     alone("cache::kept", &[("TENSORPLAY_CACHE_DIR", root)]);
     let kept = files(&folder.0.join("kernels/probe"));
-    assert_eq!(kept.iter().filter(|f| f.extension().is_some_and(|e| e == "so")).count(), 1, "{kept:?}");
+    assert_eq!(
+        kept.iter()
+            .filter(|f| f.extension().is_some_and(|e| e == "so"))
+            .count(),
+        1,
+        "{kept:?}"
+    );
 
     let folder = Folder::of("disabled");
     let root = folder.0.to_str().expect("a path");
-    let disabled = [("TENSORPLAY_CACHE_DIR", root), ("TENSORPLAY_FORCE_DISABLE_CACHES", "1")];
+    let disabled = [
+        ("TENSORPLAY_CACHE_DIR", root),
+        ("TENSORPLAY_FORCE_DISABLE_CACHES", "1"),
+    ];
     alone("cache::not_kept", &disabled);
     assert_eq!(files(&folder.0), [PathBuf::new(); 0]);
 }

@@ -288,8 +288,7 @@ fn case_49_the_log_is_silent_unless_asked() {
 
 #[test]
 fn case_49_each_word_of_the_log_tells_something() {
-    for word in ["guards", "breaks", "graphs", "kernels"] {
-        let told = lines(&[("TENSORPLAY_LOG", word)], "told");
-        assert!(!told.is_empty(), "{word}");
-    }
+    let words = ["guards", "breaks", "graphs", "kernels"].into_iter();
+    let silent = words.filter(|word| lines(&[("TENSORPLAY_LOG", *word)], "told").is_empty());
+    assert_eq!(silent.collect::<Vec<_>>(), [""; 0]);
 }

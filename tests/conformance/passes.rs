@@ -98,10 +98,7 @@ fn case_82_a_division_of_sizes_by_zero_is_left_for_the_call() {
                 .unwrap_or_default()
         }),
     };
-    assert!(
-        text.contains("divide by zero") || text.contains("division by zero"),
-        "{text}"
-    );
+    assert!(text.contains("6 / 0") && text.contains("by zero"), "{text}");
 
     let x = Tensor::from_slice(&[4i64, 6], 2);
     let y = against_body!(dead(&x, &Tensor::from_slice(&[2i64, 3], 2))).expect("no zero");
@@ -139,7 +136,7 @@ fn case_82_equal_calls_are_one_and_unused_ones_none() {
     assert_eq!(e.kernels.len(), 1, "{e}");
     let ir = &e.kernels[0].ir;
     assert_eq!(
-        (ir.matches("exp").count(), ir.matches("cos").count()),
+        (ir.matches("= exp ").count(), ir.matches("= cos ").count()),
         (1, 0),
         "{ir}"
     );
