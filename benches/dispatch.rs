@@ -133,7 +133,10 @@ macro_rules! measure {
 
 /// Whether the figures of that name were asked for: all are without a word on the command line.
 fn asked(name: &str) -> bool {
-    let mut words = std::env::args().skip(1).filter(|w| !w.starts_with('-')).peekable();
+    let mut words = std::env::args()
+        .skip(1)
+        .filter(|w| !w.starts_with('-'))
+        .peekable();
     words.peek().is_none() || words.any(|w| w == name)
 }
 

@@ -181,4 +181,14 @@ mod tests {
             assert!(!VARIABLES[..i].contains(name) && name.starts_with("TENSORPLAY_"));
         }
     }
+
+    #[test]
+    fn the_table_has_every_field_and_option() {
+        let table = include_str!("../../docs/configuration.md");
+        let names = tensorplay_graph::COMPILE_OPTIONS.iter().map(|o| o.name);
+        let modes = tensorplay_graph::Mode::ALL.map(|m| m.name());
+        for name in VARIABLES.iter().copied().chain(names).chain(modes) {
+            assert!(table.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
 //! Tensors to try, compiled calls against the plain body, and tests in a process of their own.
+#![allow(dead_code, reason = "two test crates share this file, and use parts of it")]
 
 use std::process::Command;
 use tensorplay::prelude::*;

@@ -55,7 +55,7 @@ impl CacheKey {
         CacheKey {
             backend: backend.into(),
             entry: entry.into(),
-            tag: String::new(),
+            tag: crate::config::config().cache_key_tag,
             options: BTreeMap::new(),
             sources: Sha256::new(),
             count: 0,

@@ -32,7 +32,7 @@ pub struct CacheOptions {
 
 impl CacheOptions {
     /// What the environment says: the folder `TENSORPLAY_CACHE_DIR`, by default `tensorplay` in the user's cache
-    /// folder, and `TENSORPLAY_CACHE_SIZE` in MiB, by default 1024.
+    /// folder, and `TENSORPLAY_CACHE_SIZE` in MiB, by default 1024; and whether the configuration disables caches.
     ///
     /// ```no_run
     /// # extern crate tensorplay_runtime as tensorplay;
@@ -48,7 +48,7 @@ impl CacheOptions {
                 log::warn!("{e}");
                 1024 * MIB
             }),
-            disabled: false,
+            disabled: crate::config::config().force_disable_caches,
         }
     }
 

@@ -26,6 +26,7 @@ use crate::plan::link::{Callable, INLINE, Opaque, Strips, link};
 use crate::plan::{Results, StepCounts};
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tensorplay_graph::passes::shape_prop;
@@ -40,6 +41,22 @@ pub(super) struct Source {
     consts: Vec<Host>,
     paths: Vec<Blob>,
     made: Mutex<Vec<Arc<Compiled>>>,
+    /// One thread at a time asks a backend.
+    turn: Mutex<()>,
+}
+
+thread_local! {
+    /// Whether this thread asks a backend already: its turn is not to wait for another.
+    static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the mark of the thread back.
+struct Asking(bool);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.set(self.0);
+    }
 }
 
 /// What backends made, at most; the oldest goes first.
@@ -192,6 +209,7 @@ impl State {
                     .collect::<std::result::Result<_, _>>()
                     .map_err(|e| e.to_string())?,
                 made: Mutex::default(),
+                turn: Mutex::default(),
             })
         });
         source.as_ref().map_err(|m| Error::GraphCapture(m.clone()))
@@ -209,8 +227,17 @@ fn blob(source: &GraphModule) -> Blob {
         source.graph.clone(),
         Schedule::default(),
         instance,
-        source.regions.iter().map(blob).collect(),
+        source.regions.iter().map(|r| inside(r, source)).collect(),
     )
+}
+
+/// A graph inside another, which shares the places of that.
+fn inside(region: &GraphModule, around: &GraphModule) -> Blob {
+    let mut region = region.clone();
+    if region.locations.is_empty() {
+        region.locations.clone_from(&around.locations);
+    }
+    blob(&region)
 }
 
 impl Source {
@@ -225,10 +252,15 @@ impl Source {
         options: &CompileOptions,
     ) -> Result<Arc<Compiled>> {
         let is = |c: &Compiled| c.backend == slot.id && c.pattern == pattern && c.module == *module;
-        let known = lock(&self.made).iter().find(|c| is(c)).cloned();
-        if let Some(known) = known {
+        let known = || lock(&self.made).iter().find(|c| is(c)).cloned();
+        if let Some(known) = known() {
             return Ok(known);
         }
+        let _turn = (!ASKING.get()).then(|| lock(&self.turn));
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let _asking = Asking(ASKING.replace(true));
         let executable = compile(state, slot, &pattern, module, (examples, calls), options)?;
         let compiled = Arc::new(Compiled {
             backend: slot.id,
@@ -238,7 +270,7 @@ impl Source {
             executable,
         });
         let mut made = lock(&self.made);
-        // another thread may have been as fast: everyone runs what was made first
+        // a thread that did not wait may have been faster: everyone runs what was made first
         if let Some(first) = made.iter().find(|c| is(c)) {
             return Ok(first.clone());
         }

@@ -369,8 +369,14 @@ impl Function {
         Ok(slot.filter(|s| s.id != 0))
     }
 
+    #[inline]
     fn run(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Done> {
         let state = self.state()?;
+        self.run_in(state, tensors, scalars)
+            .inspect_err(|_| state.errors.add(1))
+    }
+
+    fn run_in(&self, state: &'static State, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Done> {
         let backend = self.backend()?;
         let (scalars, instance) = state.scalars(scalars);
         let id = backend.map_or(0, |b| b.id);
@@ -386,9 +392,7 @@ impl Function {
                 &missed
             }
         };
-        let results = bound
-            .run(tensors, &scalars)
-            .inspect_err(|_| state.errors.add(1))?;
+        let results = bound.run(tensors, &scalars)?;
         Ok(Done {
             path: bound.path,
             bound: bound.tells_results_apart().then(|| bound.clone()),

@@ -6,7 +6,7 @@ use super::guard::GuardChain;
 use super::key::Key;
 use super::pattern::pattern;
 use super::reason::{self, Recompile};
-use super::table::{Bound, BoundBlob, Entries, EntryKey, Exec, State};
+use super::table::{Bound, BoundBlob, Entries, EntryKey, Exec, State, made as made_at};
 use super::tally::Tally;
 use crate::backend::registry::{STAX, Slot};
 use crate::backend::{Codegen, CompileOptions};
@@ -108,7 +108,12 @@ impl State {
     /// Binds a call whose sizes were bound before with other strides.
     fn other_layout(&self, metas: &[Meta], scalars: &[Host], key: &Key, how: How) -> Result<Option<Made>> {
         let bindings = lock(&self.kept);
-        let types = |b: &Bindings| b.scalars.iter().map(discriminant).eq(scalars.iter().map(discriminant));
+        let types = |b: &Bindings| {
+            b.scalars
+                .iter()
+                .map(discriminant)
+                .eq(scalars.iter().map(discriminant))
+        };
         let fits = |b: &&Bindings| b.kept.how() == how && types(b) && key.is_layout_of(&b.key);
         let Some(b) = bindings.iter().find(fits) else {
             return Ok(None);
@@ -120,15 +125,43 @@ impl State {
     /// Links and binds a call from the start.
     fn anew(&'static self, metas: &[Meta], scalars: &[Host], key: &Key, how: How) -> Result<Made> {
         let linked = link(self, metas, scalars, STAX)?;
-        let bound = bind_kept(&linked.blob, &linked.strips, metas, &key.scalars, Some(scalars), how);
+        let bound = bind_kept(
+            &linked.blob,
+            &linked.strips,
+            metas,
+            &key.scalars,
+            Some(scalars),
+            how,
+        );
         let (plan, kept) = bound?;
         for entry in &linked.entries {
             entry.callable.note_entry(entry.path, &entry.pattern);
         }
+        ladder::tell(Rung::Graphs, false, || {
+            let graph = self.paths[linked.path].source().map(|m| m.to_string());
+            format!("`{}`:\n{}", self.function.path(), graph.unwrap_or_default())
+        });
+        let c = plan.counts;
+        ladder::tell(Rung::Kernels, false, || {
+            format!(
+                "`{}`: {} emitted kernels, {} on the tile VM, {} products, {} copies, {} other operations",
+                self.function.path(),
+                c.emitted,
+                c.tile,
+                c.contractions,
+                c.copies,
+                c.ops
+            )
+        });
         counters::FALLBACKS.add(plan.fallbacks.len() as u64);
         for f in &plan.fallbacks {
             ladder::tell(Rung::Kernels, false, || {
-                format!("`{}`: group `{}` falls back: {}", self.function.path(), f.group, f.reason)
+                format!(
+                    "`{}`: group `{}` falls back: {}",
+                    self.function.path(),
+                    f.group,
+                    f.reason
+                )
             });
         }
         let mut all = lock(&self.kept);
@@ -195,8 +228,7 @@ pub(super) fn bind(
         return Ok(bound.clone());
     }
     counters::MISSES.add(1);
-    let bound = publish(state, &mut entries, backend, compiled, tensors, scalars, of);
-    bound.inspect_err(|_| state.errors.add(1))
+    publish(state, &mut entries, backend, compiled, tensors, scalars, of)
 }
 
 fn publish(
@@ -248,7 +280,7 @@ fn publish(
         lengths: made.lengths,
         entry,
         tally: Tally::new(made.path, made.counts),
-        seen: AtomicU64::new(epoch),
+        seen: AtomicU64::new(made_at(epoch)),
     });
     state.put(bound.clone(), evicted);
     Ok(bound)

@@ -26,6 +26,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tensorplay_graph::{GraphModule, Host, Write};
 use tensorplay_stax::blob::{Blob, Paths};
 
+/// The mark of what was bound at an epoch.
+pub(super) fn made(epoch: u64) -> u64 {
+    2 * epoch
+}
+
+/// The mark of what was used after the bind of an epoch.
+fn used(epoch: u64) -> u64 {
+    2 * epoch + 1
+}
+
 /// Plans kept by an entry; the least recently used goes first.
 const PLANS_PER_ENTRY: usize = 16;
 
@@ -39,7 +49,7 @@ pub(super) struct State {
     pub consts: Vec<Host>,
     pub table: ArcSwap<Vec<Arc<Bound>>>,
     pub entries: Mutex<Entries>,
-    /// Grows with every bind; a plan remembers the last one during which it ran.
+    /// Grows with every bind; a plan remembers the last one after which it ran.
     pub epoch: AtomicU64,
     pub errors: Sharded,
     pub binds: Sharded,
@@ -74,7 +84,7 @@ pub(super) struct EntryState {
     pub instance: u64,
     pub codegen: Codegen,
     pub binds: u64,
-    /// The epoch of its last bind.
+    /// The mark of its last bind.
     stamp: u64,
 }
 
@@ -119,7 +129,7 @@ impl Entries {
                 instance: key.instance,
                 codegen,
                 binds: 0,
-                stamp: epoch,
+                stamp: made(epoch),
             });
             self.live.len() - 1
         });
@@ -129,7 +139,7 @@ impl Entries {
             entry.codegen = codegen;
         }
         entry.binds += 1;
-        entry.stamp = epoch;
+        entry.stamp = made(epoch);
         entry.id
     }
 
@@ -177,6 +187,7 @@ pub(super) struct Bound {
     pub lengths: Vec<u32>,
     pub entry: u64,
     pub tally: Arc<Tally>,
+    /// The mark of its last use.
     pub seen: AtomicU64,
 }
 
@@ -322,9 +333,9 @@ impl State {
     ) -> Option<&'t Arc<Bound>> {
         let grad = is_grad_enabled();
         let bound = table.iter().find(|b| b.key.fits(tensors, scalars, grad, of))?;
-        let epoch = self.epoch.load(Relaxed);
-        if bound.seen.load(Relaxed) != epoch {
-            bound.seen.store(epoch, Relaxed);
+        let now = used(self.epoch.load(Relaxed));
+        if bound.seen.load(Relaxed) != now {
+            bound.seen.store(now, Relaxed);
         }
         Some(bound)
     }

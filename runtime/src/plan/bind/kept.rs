@@ -69,7 +69,11 @@ impl Binder<'_> {
 /// Binds inputs that differ from those of `kept` in strides alone; `None` if its plan does not fit them.
 pub(crate) fn rebind(kept: &Kept, blob: &Blob, strips: &Strips, inputs: &[Meta]) -> Result<Option<Plan>> {
     let graph = &blob.module.graph;
-    let changed: Vec<bool> = inputs.iter().zip(&kept.inputs).map(|(a, b)| a.strides != b.strides).collect();
+    let changed: Vec<bool> = inputs
+        .iter()
+        .zip(&kept.inputs)
+        .map(|(a, b)| a.strides != b.strides)
+        .collect();
     // what shows an input whose strides changed
     let mut shows = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
@@ -121,8 +125,10 @@ pub(crate) fn rebind(kept: &Kept, blob: &Blob, strips: &Strips, inputs: &[Meta])
             }
         } else {
             b.steps.extend_from_slice(&kept.steps[first.steps..mark.steps]);
-            b.drafts.extend_from_slice(&kept.drafts[first.drafts..mark.drafts]);
-            b.constants.extend_from_slice(&kept.constants[first.constants..mark.constants]);
+            b.drafts
+                .extend_from_slice(&kept.drafts[first.drafts..mark.drafts]);
+            b.constants
+                .extend_from_slice(&kept.constants[first.constants..mark.constants]);
             b.draws = mark.draws;
             b.counts.add(mark.counts, 1);
             b.fallbacks.extend_from_slice(&mark.fallbacks);
@@ -151,13 +157,21 @@ impl Mark {
 impl Binder<'_> {
     /// Whether as much was made as had been there.
     fn is_at(&self, mark: &Mark) -> bool {
-        (self.steps.len(), self.drafts.len(), self.constants.len(), self.draws)
-            == (mark.steps, mark.drafts, mark.constants, mark.draws)
+        (
+            self.steps.len(),
+            self.drafts.len(),
+            self.constants.len(),
+            self.draws,
+        ) == (mark.steps, mark.drafts, mark.constants, mark.draws)
     }
 
     /// The plan in the memory of the kept one, if its fresh steps use that alike.
     fn share(mut self, kept: &Kept, fresh: &[usize]) -> Result<Option<Plan>> {
-        let sizes = self.drafts.iter().zip(&kept.drafts).all(|(a, b)| a.bytes == b.bytes);
+        let sizes = self
+            .drafts
+            .iter()
+            .zip(&kept.drafts)
+            .all(|(a, b)| a.bytes == b.bytes);
         let (mut outputs, handles) = self.outputs()?;
         let bases = Bases::of(&self);
         outputs.iter_mut().for_each(|p| p.base = bases.last(p.base));

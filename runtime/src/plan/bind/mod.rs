@@ -7,8 +7,8 @@ mod key;
 mod library;
 mod region;
 
-pub(crate) use kept::{Kept, rebind};
 pub(crate) use infer::{check_written, host_error};
+pub(crate) use kept::{Kept, rebind};
 pub(crate) use key::key_params;
 pub(crate) use region::PathTypes;
 
@@ -135,7 +135,10 @@ pub(crate) fn bind_kept(
         })
     };
     let (typing, instance) = match infer::told(module, scalars, call) {
-        None => (infer(scalars)?, blob.instances.iter().find(|i| i.inputs == dtypes)),
+        None => (
+            infer(scalars)?,
+            blob.instances.iter().find(|i| i.inputs == dtypes),
+        ),
         Some(told) => {
             let typing = infer(&told)?;
             let instance = instance(blob, inputs, &typing, scalars);
