@@ -555,7 +555,8 @@ impl<'a> Scheduler<'a> {
             for m in &draft.members {
                 for index in 0..self.graph.node(m.node).types.len().max(1) as u32 {
                     let v = Value { node: m.node, index };
-                    let read = used.get(&v).is_some_and(|by| by.iter().any(|b| *b != Some(u)));
+                    // what nothing reads was left for its errors
+                    let read = used.get(&v).is_none_or(|by| by.iter().any(|b| *b != Some(u)));
                     if read || self.graph.outputs.contains(&v) || !draft.kind.is_kernel() {
                         outputs.push(v);
                     }

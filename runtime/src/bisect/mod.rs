@@ -12,7 +12,8 @@ mod prefix;
 mod reproducer;
 mod stax;
 
-use crate::dispatch::{disable_capture, record};
+use crate::dispatch::record::{self, Noted};
+use crate::dispatch::{Function, HostArg, disable_capture};
 use crate::{Error, Result, Tensor, random};
 use call::Call;
 use std::fmt;
@@ -130,4 +131,21 @@ pub fn bisect(
     .with_help(
         "look at the plain code between them, or give a tolerance that the sum of their roundings keeps",
     ))
+}
+
+/// The first fused group of a call that gives something else than its operations one by one.
+pub(crate) fn groups(
+    function: &'static Function,
+    tensors: &[Tensor],
+    scalars: &[HostArg],
+    tolerance: Tolerance,
+) -> Result<Option<Culprit>> {
+    let noted = Noted {
+        function,
+        tensors: tensors.to_vec(),
+        scalars: scalars.to_vec(),
+    };
+    let call = Call::of(&noted)?;
+    let found = stax::group_by_group(&call, tolerance)?;
+    Ok(found.map(|found| call.culprit(found)))
 }

@@ -163,6 +163,20 @@ fn groups(call: &Call<'_>, want: &[Tensor], tolerance: Tolerance) -> Result<Opti
     Ok(None)
 }
 
+/// The first group whose outputs are not those of its operations.
+pub(super) fn group_by_group(call: &Call<'_>, tolerance: Tolerance) -> Result<Option<Found>> {
+    let r = rehearsal(call.function(), &call.noted.tensors, &call.noted.scalars)?;
+    for (u, unit) in (0..).zip(&r.blob().schedule.units) {
+        for v in unit.outputs.iter().filter(|_| unit.kind.is_kernel()) {
+            let want = call.alike(|| r.run(u, Some(*v)))?;
+            if !tolerance.accepts(&call.alike(|| r.run(u + 1, Some(*v)))?, &want) {
+                return wrong_in(call, &r, u, tolerance).map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// Which operation of a group is wrong: the one of its first output that differs.
 fn wrong_in(call: &Call<'_>, r: &Rehearsal, unit: u32, tolerance: Tolerance) -> Result<Found> {
     let blob = r.blob();

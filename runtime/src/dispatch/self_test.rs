@@ -6,6 +6,7 @@
 
 use super::function::{Function, HostArg};
 use super::table::State;
+use crate::bisect::{self, Tolerance};
 use crate::graph_api::Run;
 use crate::plan::bind::Meta;
 use crate::plan::link::{INLINE, link};
@@ -52,6 +53,7 @@ fn test(f: &'static Function) -> std::result::Result<(), String> {
             if linked.path == path {
                 reached += 1;
                 call.compare(f, &linked.blob.module, &scalars)?;
+                call.compare_groups(f)?;
                 break;
             }
         }
@@ -116,6 +118,26 @@ impl Call {
             scalars.push(HostArg::from(0usize));
         }
         Ok(Some(Call { tensors, scalars }))
+    }
+
+    /// Each fused group against its operations.
+    fn compare_groups(&self, f: &'static Function) -> std::result::Result<(), String> {
+        let half = self.tensors.iter().any(|t| t.dtype().is_half());
+        let tolerance = match half {
+            true => Tolerance {
+                rtol: 5e-2,
+                atol: 5e-2,
+            },
+            false => Tolerance {
+                rtol: 1e-4,
+                atol: 1e-4,
+            },
+        };
+        match bisect::groups(f, &self.tensors, &self.scalars, tolerance) {
+            Ok(None) => Ok(()),
+            Ok(Some(culprit)) => Err(culprit.to_string()),
+            Err(e) => Err(e.to_string()),
+        }
     }
 
     fn compare(

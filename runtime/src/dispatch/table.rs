@@ -7,7 +7,7 @@
 
 use super::foreign::Foreign;
 use super::function::{Function, HostArg, lock};
-use super::key::Key;
+use super::key::{Key, print_of};
 use super::reason::Recompile;
 use super::shards::Sharded;
 use super::tally::{Retired, Tally, Totals};
@@ -21,6 +21,7 @@ use crate::plan::{Plan, Results};
 use crate::{Error, Result, Tensor, is_grad_enabled};
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use tensorplay_graph::{GraphModule, Host, Write};
@@ -47,7 +48,7 @@ pub(super) struct State {
     pub key_params: Vec<bool>,
     /// The consts that the graphs read; they follow the parameters.
     pub consts: Vec<Host>,
-    pub table: ArcSwap<Vec<Arc<Bound>>>,
+    pub table: ArcSwap<Table>,
     pub entries: Mutex<Entries>,
     /// Grows with every bind; a plan remembers the last one after which it ran.
     pub epoch: AtomicU64,
@@ -59,6 +60,42 @@ pub(super) struct State {
     pub kept: Mutex<Vec<super::miss::Bindings>>,
     /// The function as it was written, for other backends.
     pub source: OnceLock<std::result::Result<super::foreign::Source, String>>,
+}
+
+/// The plans, the newest first, each with the print of its key beside it.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    prints: Vec<u64>,
+    plans: Vec<Arc<Bound>>,
+}
+
+impl Table {
+    fn of(plans: Vec<Arc<Bound>>) -> Table {
+        Table {
+            prints: plans.iter().map(|b| b.key.print()).collect(),
+            plans,
+        }
+    }
+}
+
+impl Table {
+    /// The first plan of a print. There is no way out of the loop, which would be mispredicted: it is about as long as
+    /// that takes.
+    #[inline(always)]
+    fn first(&self, print: u64) -> Option<usize> {
+        let mut found = usize::MAX;
+        for (i, p) in self.prints.iter().enumerate().rev() {
+            found = if *p == print { i } else { found };
+        }
+        (found != usize::MAX).then_some(found)
+    }
+}
+
+impl Deref for Table {
+    type Target = [Arc<Bound>];
+    fn deref(&self) -> &[Arc<Bound>] {
+        &self.plans
+    }
 }
 
 #[derive(Debug, Default)]
@@ -296,7 +333,7 @@ impl State {
             key_params: key_params(&paths),
             paths,
             consts: consts.iter().map(|a| a.0).collect(),
-            table: ArcSwap::from_pointee(Vec::new()),
+            table: ArcSwap::from_pointee(Table::default()),
             entries: Mutex::default(),
             epoch: AtomicU64::new(0),
             errors: Sharded::new(),
@@ -308,12 +345,15 @@ impl State {
     }
 
     /// The numbers of a call (parameters, consts, parts of aggregates) and its instance.
-    #[inline]
+    #[inline(always)]
     pub(super) fn scalars(&self, given: &[HostArg]) -> (SmallVec<[Host; 4]>, u64) {
         let (given, instance) = match (self.function.settings.isolated, given.split_last()) {
             (true, Some((last, rest))) => (rest, last.0.as_int().unwrap_or(0) as u64),
             _ => (given, 0),
         };
+        if given.is_empty() && self.consts.is_empty() {
+            return (SmallVec::new(), instance);
+        }
         let mut scalars: SmallVec<[Host; 4]> = given.iter().map(|a| a.0).collect();
         if !self.consts.is_empty() {
             let params = self.key_params.len() - self.consts.len();
@@ -326,13 +366,20 @@ impl State {
     #[inline]
     pub(super) fn find<'t>(
         &self,
-        table: &'t [Arc<Bound>],
+        table: &'t Table,
         tensors: &[&Tensor],
         scalars: &[Host],
         of: (u64, u64),
     ) -> Option<&'t Arc<Bound>> {
         let grad = is_grad_enabled();
-        let bound = table.iter().find(|b| b.key.fits(tensors, scalars, grad, of))?;
+        let print = print_of(tensors, of);
+        let fits = |b: &&Arc<Bound>| b.key.fits(tensors, scalars, grad, of);
+        let bound = match table.first(print).and_then(|i| table.plans.get(i)) {
+            Some(bound) if fits(&bound) => bound,
+            None => return None,
+            // another key of that print
+            Some(_) => table.plans.iter().find(fits)?,
+        };
         let now = used(self.epoch.load(Relaxed));
         if bound.seen.load(Relaxed) != now {
             bound.seen.store(now, Relaxed);
@@ -366,7 +413,7 @@ impl State {
                 self.retire(&plan);
             }
         }
-        self.table.store(Arc::new(plans));
+        self.table.store(Arc::new(Table::of(plans)));
     }
 
     fn retire(&self, plan: &Bound) {
@@ -381,7 +428,7 @@ impl State {
         lock(&self.kept).clear();
         let table = self.table.load();
         table.iter().for_each(|b| retired.take(b.tally.clone()));
-        self.table.store(Arc::new(Vec::new()));
+        self.table.store(Arc::new(Table::default()));
         let next = entries.next;
         *entries = Entries {
             next,
