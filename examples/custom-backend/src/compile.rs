@@ -107,6 +107,14 @@ macro_rules! operator {
     };
 }
 
+/// An operator with its operands the other way round.
+fn swapped(operator: Closure) -> Closure {
+    Box::new(move |operands| match operands {
+        [a, b] => operator(&[*b, *a]),
+        _ => None,
+    })
+}
+
 /// The closures that there are.
 fn closure(op: &str) -> Option<Closure> {
     Some(match op {
@@ -114,6 +122,9 @@ fn closure(op: &str) -> Option<Closure> {
         "sub" => operator!(-),
         "mul" => operator!(*),
         "div" => operator!(/),
+        // `2.0 - x` and `2.0 / x`, with the tensor first
+        "rsub" => swapped(operator!(-)),
+        "rdiv" => swapped(operator!(/)),
         "matmul" => Box::new(|operands| match operands {
             [Operated::Tensor(a), Operated::Tensor(b)] => Some(a.matmul(b)),
             _ => None,

@@ -17,6 +17,7 @@ pub enum Operand {
 }
 
 /// An operand with its value.
+#[derive(Clone, Copy)]
 pub enum Operated<'a> {
     Tensor(&'a Tensor),
     Int(i64),

@@ -231,6 +231,20 @@ pub(crate) fn slot(name: &str) -> Result<&'static Slot> {
     })
 }
 
+/// Which of these numbers are of registrations that are gone.
+pub(crate) fn gone(ids: &[u64]) -> Vec<u64> {
+    let names = lock(&NAMES);
+    let here = |id: u64| {
+        id == 0
+            || names
+                .owned
+                .values()
+                .chain(names.submitted.values())
+                .any(|s| s.id == id)
+    };
+    ids.iter().copied().filter(|id| !here(*id)).collect()
+}
+
 /// Up to two names that resemble one.
 fn nearest(name: &str, known: &[&'static str]) -> Vec<String> {
     let mut close: Vec<(usize, &str)> = known

@@ -274,6 +274,10 @@ impl Source {
         if let Some(first) = made.iter().find(|c| is(c)) {
             return Ok(first.clone());
         }
+        // what backends made that are gone
+        let others: Vec<u64> = made.iter().map(|c| c.backend).collect();
+        let gone = registry::gone(&others);
+        made.retain(|c| !gone.contains(&c.backend));
         if made.len() >= KEPT {
             made.remove(0);
         }

@@ -8,7 +8,7 @@ use super::pattern::pattern;
 use super::reason::{self, Recompile};
 use super::table::{Bound, BoundBlob, Entries, EntryKey, Exec, State, made as made_at};
 use super::tally::Tally;
-use crate::backend::registry::{STAX, Slot};
+use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{Codegen, CompileOptions};
 use crate::config::{self, Config};
 use crate::device::same_device;
@@ -260,7 +260,8 @@ fn publish(
         backend: backend.map_or((0, STAX), |b| (b.id, b.name())),
         instance: of.1,
     };
-    let evicted = make_room(state, entries, &entry, &config)?;
+    let mut evicted = entries.drop_backends(&registry::gone(&entries.backends()));
+    evicted.extend(make_room(state, entries, &entry, &config)?);
     if entries.find(&entry).is_none() {
         tell(state, entries, &made.linked.module, &key, &entry, &config);
     }
@@ -282,7 +283,7 @@ fn publish(
         tally: Tally::new(made.path, made.counts),
         seen: AtomicU64::new(made_at(epoch)),
     });
-    state.put(bound.clone(), evicted);
+    state.put(bound.clone(), &evicted);
     Ok(bound)
 }
 

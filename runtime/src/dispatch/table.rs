@@ -200,6 +200,23 @@ impl Entries {
             .map(|e| e.id)
     }
 
+    /// The numbers of other backends.
+    pub(super) fn backends(&self) -> Vec<u64> {
+        self.live
+            .iter()
+            .map(|e| e.backend.0)
+            .filter(|id| *id != 0)
+            .collect()
+    }
+
+    /// Drops the entries of backends; which ones.
+    pub(super) fn drop_backends(&mut self, backends: &[u64]) -> Vec<u64> {
+        let of = self.live.iter().filter(|e| backends.contains(&e.backend.0));
+        let dropped = of.map(|e| e.id).collect();
+        self.live.retain(|e| !backends.contains(&e.backend.0));
+        dropped
+    }
+
     pub(super) fn drop_entry(&mut self, id: u64) {
         self.live.retain(|e| e.id != id);
     }
@@ -387,14 +404,14 @@ impl State {
         Some(bound)
     }
 
-    /// Publishes a plan. Others of its entry, or another entry, make room for it.
-    pub(super) fn put(&self, bound: Arc<Bound>, evicted: Option<u64>) {
+    /// Publishes a plan. Others of its entry, or other entries, make room for it.
+    pub(super) fn put(&self, bound: Arc<Bound>, evicted: &[u64]) {
         let old = self.table.load();
         let entry = bound.entry;
         let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
         plans.push(bound);
         for plan in old.iter() {
-            if Some(plan.entry) == evicted {
+            if evicted.contains(&plan.entry) {
                 self.retire(plan);
             } else {
                 plans.push(plan.clone());
