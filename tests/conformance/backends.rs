@@ -503,7 +503,8 @@ fn random_numbers() {
         (x + Tensor::rand(x.shape(), DType::F32), x.dropout(0.5, true))
     }
     let x = iota(&[32]);
-    let draw = |on: &dyn Fn(&dyn Fn() -> (Tensor, Tensor)) -> (Tensor, Tensor)| {
+    type Pair = (Tensor, Tensor);
+    let draw = |on: &dyn Fn(&dyn Fn() -> Pair) -> Pair| {
         tensorplay::manual_seed(5);
         [0; 2].map(|_| {
             let (a, b) = on(&|| f(&x));

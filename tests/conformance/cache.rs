@@ -240,7 +240,7 @@ fn case_73_the_environment_says_where_and_whether() {
         ("TENSORPLAY_FORCE_DISABLE_CACHES", "1"),
     ];
     alone("cache::not_kept", &disabled);
-    assert_eq!(files(&folder.0), [PathBuf::new(); 0]);
+    assert_eq!(files(&folder.0), Vec::<PathBuf>::new());
 }
 
 /// How often three requests of one key compile.
