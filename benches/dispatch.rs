@@ -11,6 +11,7 @@ use tensorplay::{compile, explain, prelude::*};
 macro_rules! functions {
     ($($name:ident $(($dynamic:ident))? : $first:ident $($arg:ident)* => $body:expr;)*) => {$(
         #[compile($($dynamic = true)?)]
+        #[allow(clippy::too_many_arguments)]
         fn $name($first: &Tensor $(, $arg: &Tensor)*) -> Tensor {
             $body
         }

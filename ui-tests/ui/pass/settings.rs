@@ -79,6 +79,7 @@ impl Layer {
     }
 
     #[compile(isolate_recompiles)]
+    #[allow(clippy::boxed_local)]
     fn boxed(self: Box<Self>, x: &Tensor) -> Tensor {
         let h = x.exp();
         looked_at(&self.w);
@@ -120,7 +121,7 @@ mod net {
         pub fn forward(&self, x: &Tensor, more: &[Tensor]) -> Tensor {
             let mut h = self.part(x);
             for m in more {
-                h = h + m;
+                h += m;
             }
             h
         }
