@@ -1,5 +1,7 @@
 //! The known name that resembles an unknown one, or stands for it.
 
+use tensorplay_graph::distance;
+
 /// Methods that PyTorch has under another name, and what to write.
 const RENAMED: &[(&str, &str)] = &[
     ("multiply", "the operator `*`"),
@@ -69,22 +71,6 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(d, _)| *d <= limit && *d < length)
         .min_by_key(|(d, _)| *d)
         .map(|(_, n)| n)
-}
-
-/// Levenshtein: insertions, deletions and replacements.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

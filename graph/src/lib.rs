@@ -3,6 +3,7 @@
 
 mod builder;
 mod compile_options;
+mod distance;
 mod draw;
 mod dtype;
 mod error;
@@ -23,6 +24,7 @@ pub mod verify;
 
 pub use builder::{Builder, TypeEnv, arg_type};
 pub use compile_options::{COMPILE_OPTIONS, CompileOption, Mode, UnknownMode, compile_option};
+pub use distance::distance;
 pub use draw::DrawError;
 pub use dtype::DType;
 pub use error::{Code, OpError, OpErrorKind};

@@ -322,6 +322,14 @@ impl Error {
     }
 }
 
+/// What a panic that was caught said.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+}
+
 /// Turns an `Err` into the panic of an eager call.
 pub(crate) trait OrRaise<T> {
     #[track_caller]

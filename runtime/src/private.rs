@@ -13,7 +13,7 @@ pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, Looked
 pub use crate::{DType, Device, Error, Tensor};
 pub use inventory;
 use std::sync::{Mutex, OnceLock, PoisonError};
-pub use tensorplay_graph::Mode;
+pub use tensorplay_graph::{Mode, distance};
 
 /// Stands for the record of a function whose look-up failed, which is an error already.
 pub mod fallback {

@@ -11,6 +11,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use tensorplay_runtime::Shape;
+use tensorplay_runtime::private::distance;
 
 /// Hands out the tensors of a file by name, under a prefix. Cloning is cheap.
 ///
@@ -187,20 +188,4 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>, sour
         1 => format!("the nearest name is {}", shown[0]),
         _ => format!("the nearest names are {}", shown.join(", ")),
     }
-}
-
-/// Levenshtein: insertions, deletions and replacements.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

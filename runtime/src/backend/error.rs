@@ -1,8 +1,8 @@
 //! Errors and panics of backends, as the caller of a compiled function sees them.
 
 use super::scope;
+use crate::error::panic_message;
 use crate::{Error, Result};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A backend's error with the names of backend and function, and the node if the error has one.
@@ -35,13 +35,6 @@ pub(crate) fn guarded<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     // what a backend leaves half-done is its own
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(result) => result,
-        Err(panic) => Err(Error::msg(format!("panicked: {}", message(&*panic)))),
+        Err(panic) => Err(Error::msg(format!("panicked: {}", panic_message(&*panic)))),
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let owned = panic.downcast_ref::<String>().map(String::as_str);
-    owned
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message")
 }

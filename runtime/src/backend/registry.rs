@@ -11,6 +11,7 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use tensorplay_graph::distance;
 
 /// The name of the built-in compiler.
 pub(crate) const STAX: &str = "stax";
@@ -254,22 +255,6 @@ fn nearest(name: &str, known: &[&'static str]) -> Vec<String> {
         .collect();
     close.sort_unstable();
     close.into_iter().take(2).map(|(_, k)| k.to_string()).collect()
-}
-
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn register(entry: &'static BackendEntry, tag: Option<&'static str>) -> Result<()> {

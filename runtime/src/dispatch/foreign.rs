@@ -22,7 +22,7 @@ use crate::example::{Example, ReuseHash};
 use crate::kernels::strip::Strip;
 use crate::ladder::{self, Rung};
 use crate::plan::bind::{Meta, PathTypes};
-use crate::plan::link::{Callable, INLINE, Opaque, Strips, link};
+use crate::plan::link::{Callable, INLINE, Opaque, Strips, link, typed};
 use crate::plan::{Results, StepCounts};
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
@@ -461,11 +461,11 @@ fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (
         .iter()
         .enumerate()
         .map(|(i, s)| match key.scalars.get(i).copied().flatten() {
-            Some(value) => typed(value, s.ty),
+            Some(value) => typed(&Expr::Literal(value), s.ty),
             None => state
                 .consts
                 .get(i.wrapping_sub(given))
-                .map_or(Expr::Param(i as u32, s.ty), |c| typed(*c, s.ty)),
+                .map_or(Expr::Param(i as u32, s.ty), |c| typed(&Expr::Literal(*c), s.ty)),
         })
         .collect();
     close(&mut module, &hosts);
@@ -494,18 +494,6 @@ fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (
     let tensors = module.drop_unread_inputs(own);
     let scalars = module.scalars.iter().map(|s| s.ty).collect();
     (module, Inputs { tensors, scalars })
-}
-
-/// A value as an expression of that type.
-fn typed(value: Host, ty: HostType) -> Expr {
-    let open = matches!(
-        ty,
-        HostType::Number | HostType::IntLiteral | HostType::FloatLiteral
-    );
-    match value {
-        Host::Int(_) | Host::Float(_) if !open => Expr::Cast(ty, Box::new(Expr::Literal(value))),
-        _ => Expr::Literal(value),
-    }
 }
 
 /// Puts expressions in the places of the numbers.

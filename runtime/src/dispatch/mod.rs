@@ -2,11 +2,12 @@
 //!
 //! Problem: a call must find its kernels in tens of nanoseconds, from any thread, for any sizes.
 //! Method: each compiled function owns a [`Function`] in its binary. Its table is an immutable
-//! snapshot of bound plans; a call compares the metadata of its arguments with each plan's key and runs the
-//! first that fits. A miss binds under a lock and publishes a new snapshot.
-//! Invariants: the hit path takes no lock and writes only counters of its own shard, and a plan's mark of last use
+//! snapshot of bound plans with a print of each key; a call finds the print of its arguments, compares the whole key, and
+//! runs that plan, or what a backend made. A miss binds under a lock and publishes a new snapshot; where only strides are
+//! new, it shares what a plan of the same sizes has.
+//! Invariants: the hit path takes no lock and writes only counters of its own thread, and a plan's mark of last use
 //! when that is out of date; first calls from many threads bind once; a failed bind or a panicking kernel leaves
-//! the table as it was.
+//! the table as it was; a print alone never chooses a plan.
 
 mod assumed;
 mod broken;

@@ -3,6 +3,7 @@
 use super::bind::host_error;
 use super::reuse::{self, Reuse};
 use super::{Buffer, CallScalars, KernelStep, Param, Place, Plan, Results, Step, check, reserve};
+use crate::error::panic_message;
 use crate::kernels::gemm;
 use crate::kernels::nest::Code;
 use crate::layout::Layout;
@@ -301,14 +302,9 @@ fn int_division_by_param(k: &KernelStep, params: &[Scalar]) -> Option<(&'static 
 
 #[cold]
 fn kernel_panic(panic: Box<dyn std::any::Any + Send>) -> Error {
-    let message = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("unknown panic");
     Error::Kernel {
         kernel: "plan".into(),
-        message: message.into(),
+        message: panic_message(&*panic).into(),
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) use choose::CalleeEntry;
 use choose::{Chooser, Frame};
 pub(crate) use opaque::Opaque;
 use smallvec::SmallVec;
+pub(crate) use splice::typed;
 use std::sync::Arc;
 use tensorplay_graph::{GraphModule, Host, TensorType, Tree};
 use tensorplay_stax::blob::Blob;

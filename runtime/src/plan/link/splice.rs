@@ -700,7 +700,7 @@ fn renamed(l: &Lowered, hosts: &[Expr], to: &dyn Fn(Value) -> Result<Value>) -> 
 }
 
 /// The expression as a value of that type: a literal takes any.
-fn typed(e: &Expr, ty: HostType) -> Expr {
+pub(crate) fn typed(e: &Expr, ty: HostType) -> Expr {
     match (e, ty) {
         (Expr::Literal(Host::Int(_) | Host::Float(_)), ty)
             if !matches!(
