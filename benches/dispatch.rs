@@ -1,6 +1,9 @@
 //! What a call costs before any kernel runs: finding a plan, on one thread and on two, and binding one anew.
 //!
-//! Every function has eight live entries; the calls go round all of them, so that each is found at its own depth.
+//! Every function has eight live entries, and the calls go round all of them. A virtual core is now and then slowed down by
+//! others for a while. So a control, arithmetic in registers that shares nothing, is timed beside every sample: a figure is
+//! the median of the samples at full speed, those whose control is within a tenth of the fastest so far; the median of all
+//! stands behind it. What two threads reach of one is told beside what two threads of the control reach.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -37,19 +40,66 @@ fn hundred(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
     (h.matmul(w) + b).relu()
 }
 
-/// The median of `samples` times per call.
-fn per_call(samples: usize, calls: u32, mut f: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..samples)
-        .map(|_| {
-            let start = Instant::now();
-            for _ in 0..calls {
-                f();
-            }
-            start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+/// Arithmetic in registers.
+fn control() {
+    let (mut a, mut b, mut c, mut d) = (1u64, 2u64, 3u64, 4u64);
+    for i in 0..10_000u64 {
+        a = a.wrapping_add(i ^ b);
+        b = b.rotate_left(5) ^ i;
+        c = c.wrapping_add(i) ^ d;
+        d = d.wrapping_add(c | i);
+    }
+    black_box((a, b, c, d));
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Nanoseconds per call.
+fn per_call(calls: u32, f: &mut dyn FnMut()) -> f64 {
+    let start = Instant::now();
+    for _ in 0..calls {
+        f();
+    }
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
+}
+
+/// The machine, as the control knows it.
+struct Machine {
+    /// The fastest control so far, in nanoseconds.
+    fastest: f64,
+}
+
+impl Machine {
+    /// Samples of `calls` calls each, until enough of them are at full speed or ten seconds are over; prints their median.
+    fn figure(&mut self, name: &str, unit: &str, scale: f64, calls: u32, mut f: impl FnMut()) {
+        const ENOUGH: usize = 101;
+        let start = Instant::now();
+        let mut samples: Vec<(f64, f64)> = Vec::new();
+        let mut at_speed = Vec::new();
+        while at_speed.len() < ENOUGH && start.elapsed() < Duration::from_secs(10) {
+            let before = per_call(3, &mut control);
+            let time = per_call(calls, &mut f) / scale;
+            let speed = before.max(per_call(3, &mut control));
+            self.fastest = self.fastest.min(speed);
+            samples.push((time, speed));
+            at_speed.clear();
+            at_speed.extend(samples.iter().filter(|s| s.1 <= 1.1 * self.fastest).map(|s| s.0));
+        }
+        let all = median(samples.iter().map(|s| s.0).collect());
+        let value = if at_speed.is_empty() {
+            all
+        } else {
+            median(at_speed.clone())
+        };
+        println!(
+            "figure dispatch.{name} {value:.1} {unit} ({} of {} samples at full speed; all {all:.1} {unit})",
+            at_speed.len(),
+            samples.len()
+        );
+    }
 }
 
 /// `n` tensors in each of eight sizes.
@@ -71,45 +121,52 @@ fn forms(n: usize) -> Vec<Vec<Tensor>> {
     all
 }
 
-fn rounds(function: &'static Function, sets: &[Vec<&Tensor>]) -> f64 {
+fn rounds(machine: &mut Machine, name: &str, function: &'static Function, sets: &[Vec<&Tensor>]) {
     let none: [HostArg; 0] = [];
     let all = || {
         for set in sets {
             assert!(black_box(function.look_up(black_box(set), &none)));
         }
     };
-    per_call(101, 2_000, all) / sets.len() as f64
+    machine.figure(name, "ns", sets.len() as f64, 200, all);
 }
 
-/// Calls a second on each of so many threads together.
-fn rate(threads: usize, f: impl Fn() + Sync) -> f64 {
+/// Calls a second of so many threads together.
+fn rate(threads: usize, calls: u32, f: &(impl Fn() + Sync)) -> f64 {
+    const WINDOW: Duration = Duration::from_millis(20);
     let barrier = Barrier::new(threads);
-    let total: f64 = std::thread::scope(|s| {
+    std::thread::scope(|s| {
         let run = || {
             barrier.wait();
             let start = Instant::now();
-            let mut calls = 0u32;
-            while start.elapsed() < Duration::from_millis(200) {
-                (0..500).for_each(|_| f());
-                calls += 500;
+            let mut done = 0u32;
+            while start.elapsed() < WINDOW {
+                (0..calls).for_each(|_| f());
+                done += calls;
             }
-            f64::from(calls) / start.elapsed().as_secs_f64()
+            f64::from(done) / start.elapsed().as_secs_f64()
         };
         let all: Vec<_> = (0..threads).map(|_| s.spawn(run)).collect();
         all.into_iter().map(|t| t.join().unwrap_or(0.0)).sum()
-    });
-    total
+    })
 }
 
-/// How much two threads do of what one does: the median of so many pairs.
-fn scaling(pairs: usize, f: impl Fn() + Sync) -> f64 {
-    let mut ratios: Vec<f64> = (0..pairs).map(|_| rate(2, &f) / rate(1, &f)).collect();
-    ratios.sort_by(f64::total_cmp);
-    ratios[ratios.len() / 2]
+/// Prints how much two threads do of what one does, and what they do of the control: medians.
+fn scaling(name: &str, f: impl Fn() + Sync) {
+    let of_both = || {
+        let (one, two) = (rate(1, 500, &f), rate(2, 500, &f));
+        (two / one, rate(2, 3, &control) / rate(1, 3, &control))
+    };
+    let (own, possible): (Vec<f64>, Vec<f64>) = (0..41).map(|_| of_both()).unzip();
+    println!(
+        "figure dispatch.{name}.two_threads {:.2} x (the control {:.2} x)",
+        median(own),
+        median(possible)
+    );
 }
 
 macro_rules! measure {
-    ($($name:ident, $label:literal, $sets:ident, $n:literal, $($i:literal)*;)*) => {$({
+    ($machine:ident: $($name:ident, $label:literal, $sets:ident, $n:literal, $($i:literal)*;)*) => {$({
         let sets = $sets($n);
         for x in &sets {
             $name($(&x[$i]),*);
@@ -120,14 +177,14 @@ macro_rules! measure {
             let _ = $name($(&x[$i]),*);
         });
         let sets: Vec<Vec<&Tensor>> = sets.iter().map(|s| s.iter().collect()).collect();
-        println!("figure dispatch.{}.{} {:.1} ns", $label, $n, rounds(function, &sets));
+        rounds($machine, concat!($label, ".", $n), function, &sets);
         if $n == 5 {
             let none: [HostArg; 0] = [];
             let set = &sets[0];
             let found = || {
                 black_box(function.look_up(black_box(set), &none));
             };
-            println!("figure dispatch.{}.two_threads {:.2} x", $label, scaling(5, found));
+            scaling($label, found);
         }
     })*};
 }
@@ -142,20 +199,23 @@ fn asked(name: &str) -> bool {
 }
 
 fn main() {
+    let mut machine = Machine {
+        fastest: f64::INFINITY,
+    };
     if asked("find") {
-        find();
+        find(&mut machine);
     }
     if asked("call") {
-        call();
+        call(&mut machine);
     }
     if asked("rebind") {
-        rebind();
+        rebind(&mut machine);
     }
 }
 
 /// Looking up a plan.
-fn find() {
-    measure! {
+fn find(machine: &mut Machine) {
+    measure! { machine:
         one, "static", sizes, 1, 0;
         five, "static", sizes, 5, 0 1 2 3 4;
         twelve, "static", sizes, 12, 0 1 2 3 4 5 6 7 8 9 10 11;
@@ -166,17 +226,17 @@ fn find() {
 }
 
 /// A whole call of a small kernel.
-fn call() {
+fn call(machine: &mut Machine) {
     let x: Vec<Tensor> = (0..5).map(|_| Tensor::rand((8, 16), DType::F32)).collect();
     let call = || {
         black_box(five(black_box(&x[0]), &x[1], &x[2], &x[3], &x[4]));
     };
-    println!("figure dispatch.call.5 {:.1} ns", per_call(101, 2_000, call));
-    println!("figure dispatch.call.two_threads {:.2} x", scaling(5, call));
+    machine.figure("call.5", "ns", 1.0, 500, call);
+    scaling("call", call);
 }
 
 /// Binding a graph of a hundred operations for a layout that is new.
-fn rebind() {
+fn rebind(machine: &mut Machine) {
     let (x, w, b) = (
         Tensor::rand((8, 16), DType::F32),
         Tensor::rand((16, 16), DType::F32),
@@ -189,6 +249,6 @@ fn rebind() {
     let transposed = Tensor::rand((16, 8), DType::F32).t();
     let args = [&transposed, &w, &b];
     let none: [HostArg; 0] = [];
-    let rebind = per_call(51, 50, || function.rebind(&args, &none).expect("it binds"));
-    println!("figure dispatch.rebind.100 {:.1} us", rebind / 1e3);
+    let rebind = || function.rebind(&args, &none).expect("it binds");
+    machine.figure("rebind.100", "us", 1e3, 5, rebind);
 }

@@ -2,6 +2,7 @@
 #![deny(warnings)]
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tensorplay::compiler::{
     Backend, BackendCapabilities, BackendEntry, CompileOptions, Culprit, Example, Executable, Tolerance,
     bisect, register_backend, with_backend,
@@ -205,18 +206,30 @@ fn random_numbers_and_state_do_not_mislead() {
     }
     let mean = Tensor::zeros(2, DType::F32).variable();
     let var = Tensor::ones(2, DType::F32).variable();
-    let call = |i: &[Tensor]| noisy(&i[0], &i[1], &i[2]);
+    // what is read of `mean` here tells how often the call ran before
+    let call = |i: &[Tensor]| noisy(&i[0], &i[1], &i[2]) + i[1].sum_all();
     let inputs = [x(), mean.clone(), var.clone()];
-    assert_eq!(
-        bisect(
-            call,
-            &inputs,
-            Tolerance {
-                rtol: 1e-4,
-                atol: 1e-4
+    let tolerance = Tolerance {
+        rtol: 1e-4,
+        atol: 1e-4,
+    };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        // numbers that others draw meanwhile
+        s.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let _ = Tensor::rand(1, DType::F32);
             }
-        )
-        .expect("a search"),
-        None
-    );
+        });
+        for _ in 0..20 {
+            let found = bisect(call, &inputs, tolerance);
+            if !matches!(found, Ok(None)) {
+                done.store(true, Ordering::Relaxed);
+                panic!("{found:?}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(mean.to_vec::<f32>(), [0.0, 0.0]);
+    assert_eq!(var.to_vec::<f32>(), [1.0, 1.0]);
 }

@@ -2,7 +2,7 @@
 //!
 //! Problem: views must cost nothing and never read out of bounds. Method: a view is a new `Layout` over the
 //! same storage, made by one of the functions below; each checks its arguments and every product. Invariants,
-//! held by [`Layout::new`], through which all layouts come: shape and strides have one length; the element
+//! held by [`Layout::new`], through which all layouts come: there are as many strides as sizes; the element
 //! count and the furthest element fit `isize`; the cached count and contiguity agree with the sizes. Strides
 //! are never negative. The stride of a dim of size 1 has no meaning and may be any number.
 
@@ -17,10 +17,10 @@ pub type Sizes = SmallVec<[usize; 6]>;
 const LIMIT: usize = isize::MAX as usize;
 
 /// Shape, strides and offset in elements.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
-    shape: Sizes,
-    strides: Sizes,
+    /// The sizes, then the strides: one run of words to compare.
+    dims: SmallVec<[usize; 12]>,
     offset: usize,
     count: usize,
     contiguous: bool,
@@ -56,41 +56,52 @@ impl Layout {
         }
         let count = checked_count(&shape).ok_or_else(|| too_large("layout", &shape))?;
         let contiguous = is_row_major(&shape, &strides, count);
-        let layout = Layout {
-            shape,
-            strides,
+        let layout = Layout::of_parts(&shape, &strides, offset, count, contiguous);
+        match layout.checked_end() {
+            Some(end) if end <= LIMIT => Ok(layout),
+            _ => Err(too_large("layout", &shape)),
+        }
+    }
+
+    fn of_parts(shape: &[usize], strides: &[usize], offset: usize, count: usize, contiguous: bool) -> Layout {
+        let mut dims = SmallVec::with_capacity(2 * shape.len());
+        dims.extend_from_slice(shape);
+        dims.extend_from_slice(strides);
+        Layout {
+            dims,
             offset,
             count,
             contiguous,
-        };
-        match layout.checked_end() {
-            Some(end) if end <= LIMIT => Ok(layout),
-            _ => Err(too_large("layout", &layout.shape)),
         }
     }
 
     /// The row-major layout of a shape.
     pub fn contiguous(shape: &[usize]) -> Result<Layout> {
         let count = checked_count(shape).ok_or_else(|| too_large("shape", shape))?;
-        Ok(Layout {
-            shape: shape.into(),
-            strides: row_major(shape),
-            offset: 0,
-            count,
-            contiguous: true,
-        })
+        Ok(Layout::of_parts(shape, &row_major(shape), 0, count, true))
     }
 
     /// Sizes of the dims.
     #[inline]
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.dims[..self.rank()]
     }
 
     /// Distance in elements between neighbours along each dim.
     #[inline]
     pub fn strides(&self) -> &[usize] {
-        &self.strides
+        &self.dims[self.rank()..]
+    }
+
+    /// The sizes, then the strides.
+    #[inline]
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// Copies of the sizes and the strides, to be changed.
+    fn parts(&self) -> (Sizes, Sizes) {
+        (self.shape().into(), self.strides().into())
     }
 
     /// Position of the first element.
@@ -102,7 +113,7 @@ impl Layout {
     /// Number of dims.
     #[inline]
     pub fn rank(&self) -> usize {
-        self.shape.len()
+        self.dims.len() / 2
     }
 
     /// Number of elements.
@@ -122,12 +133,12 @@ impl Layout {
         if self.contiguous {
             return true;
         }
-        let mut dims: Sizes = (0..self.rank()).filter(|&d| self.shape[d] != 1).collect();
-        dims.sort_by_key(|&d| self.strides[d]);
+        let mut dims: Sizes = (0..self.rank()).filter(|&d| self.shape()[d] != 1).collect();
+        dims.sort_by_key(|&d| self.strides()[d]);
         let mut next = 1;
         dims.iter().all(|&d| {
-            let fits = self.strides[d] == next;
-            next *= self.shape[d];
+            let fits = self.strides()[d] == next;
+            next *= self.shape()[d];
             fits
         })
     }
@@ -142,7 +153,7 @@ impl Layout {
             return Some(self.offset);
         }
         let mut end = self.offset.checked_add(1)?;
-        for (&n, &s) in self.shape.iter().zip(&self.strides) {
+        for (&n, &s) in self.shape().iter().zip(self.strides()) {
             end = end.checked_add((n - 1).checked_mul(s)?)?;
         }
         Some(end)
@@ -157,7 +168,7 @@ impl Layout {
         if self.rank() == 0 {
             return Ok(self.clone());
         }
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = self.parts();
         shape.swap(a, b);
         strides.swap(a, b);
         Layout::new(shape, strides, self.offset)
@@ -197,8 +208,8 @@ impl Layout {
             if std::mem::replace(&mut seen[d], true) {
                 return Err(bad("repeat a dim"));
             }
-            shape.push(self.shape[d]);
-            strides.push(self.strides[d]);
+            shape.push(self.shape()[d]);
+            strides.push(self.strides()[d]);
         }
         Layout::new(shape, strides, self.offset)
     }
@@ -212,7 +223,7 @@ impl Layout {
         if self.rank() == 0 {
             return Ok(self.clone());
         }
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = self.parts();
         let (n, s) = (shape.remove(from), strides.remove(from));
         shape.insert(to, n);
         strides.insert(to, s);
@@ -223,11 +234,11 @@ impl Layout {
     pub fn unsqueeze(&self, dim: i64) -> Result<Layout> {
         let d = normal_dim("unsqueeze", dim, self.rank() + 1)?;
         let stride = if d < self.rank() {
-            self.shape[d].saturating_mul(self.strides[d])
+            self.shape()[d].saturating_mul(self.strides()[d])
         } else {
             1
         };
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = self.parts();
         shape.insert(d, 1);
         strides.insert(d, stride);
         Layout::new(shape, strides, self.offset)
@@ -236,10 +247,10 @@ impl Layout {
     /// Drops a dim if its size is 1.
     pub fn squeeze(&self, dim: i64) -> Result<Layout> {
         let d = normal_dim("squeeze", dim, self.rank())?;
-        if self.shape.get(d) != Some(&1) {
+        if self.shape().get(d) != Some(&1) {
             return Ok(self.clone());
         }
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = self.parts();
         shape.remove(d);
         strides.remove(d);
         Layout::new(shape, strides, self.offset)
@@ -248,7 +259,7 @@ impl Layout {
     /// `len` positions of a dim from `start` on; a negative start counts from the end.
     pub fn narrow(&self, dim: i64, start: i64, len: i64) -> Result<Layout> {
         let d = self.existing_dim("narrow", dim)?;
-        let size = self.shape[d] as i64;
+        let size = self.shape()[d] as i64;
         let first = if start < 0 {
             start.saturating_add(size)
         } else {
@@ -267,7 +278,7 @@ impl Layout {
     /// One position of a dim, which disappears; a negative index counts from the end.
     pub fn select(&self, dim: i64, index: i64) -> Result<Layout> {
         let d = self.existing_dim("select", dim)?;
-        let size = self.shape[d] as i64;
+        let size = self.shape()[d] as i64;
         if !(-size..size).contains(&index) {
             let message = format!(
                 "index {index} is out of range for dim {dim} of {:?}",
@@ -276,10 +287,11 @@ impl Layout {
             return Err(Error::index(Code::BOUNDS, "select", message));
         }
         let at = (if index < 0 { index + size } else { index }) as usize;
-        let mut view = self.window(d, at, 1, 1)?;
-        view.shape.remove(d);
-        view.strides.remove(d);
-        Layout::new(view.shape, view.strides, view.offset)
+        let view = self.window(d, at, 1, 1)?;
+        let (mut shape, mut strides) = view.parts();
+        shape.remove(d);
+        strides.remove(d);
+        Layout::new(shape, strides, view.offset)
     }
 
     /// Every `step`-th position of a dim in `start..end`; both ends count from the end when negative and are
@@ -290,7 +302,7 @@ impl Layout {
             let e = Error::value("slice", format!("step {step} is not positive"));
             return Err(e.with_help("write `flip(dim)` before a slice with a positive step"));
         }
-        let size = self.shape[d] as i64;
+        let size = self.shape()[d] as i64;
         let clamp = |v: i64| (if v < 0 { v.saturating_add(size) } else { v }).clamp(0, size);
         let (start, end) = (clamp(start), clamp(end));
         let len = if end > start {
@@ -313,13 +325,13 @@ impl Layout {
     }
 
     fn window(&self, d: usize, start: usize, len: usize, step: usize) -> Result<Layout> {
-        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        let (mut shape, mut strides) = self.parts();
         shape[d] = len;
         strides[d] = strides[d].saturating_mul(step);
         let offset = if self.count == 0 || len == 0 {
             self.offset
         } else {
-            self.offset + start * self.strides[d]
+            self.offset + start * self.strides()[d]
         };
         Layout::new(shape, strides, offset)
     }
@@ -340,7 +352,7 @@ impl Layout {
         for (i, &n) in sizes.iter().enumerate() {
             shape.push(match usize::try_from(n) {
                 Ok(n) => n,
-                Err(_) if n == -1 && i >= lead => self.shape[i - lead],
+                Err(_) if n == -1 && i >= lead => self.shape()[i - lead],
                 Err(_) if n == -1 => return Err(bad(": -1 cannot stand for a new dim".into())),
                 Err(_) => return Err(bad(format!(": size {n} is negative"))),
             });
@@ -359,7 +371,7 @@ impl Layout {
         };
         let lead = shape.len().checked_sub(self.rank()).ok_or_else(bad)?;
         let mut strides: Sizes = SmallVec::from_elem(0, shape.len());
-        for (d, (&n, &s)) in self.shape.iter().zip(&self.strides).enumerate() {
+        for (d, (&n, &s)) in self.shape().iter().zip(self.strides()).enumerate() {
             match shape[lead + d] {
                 to if to == n => strides[lead + d] = s,
                 _ if n == 1 => {}
@@ -383,11 +395,11 @@ impl Layout {
         }
         let mut strides: Sizes = SmallVec::from_elem(1, shape.len());
         let mut to = shape.len();
-        let (mut base, mut old, mut new) = (*self.strides.last()?, 1usize, 1usize);
+        let (mut base, mut old, mut new) = (*self.strides().last()?, 1usize, 1usize);
         for d in (0..self.rank()).rev() {
-            old *= self.shape[d];
+            old *= self.shape()[d];
             let chunk_ends =
-                d == 0 || (self.shape[d - 1] != 1 && self.strides[d - 1] != old.saturating_mul(base));
+                d == 0 || (self.shape()[d - 1] != 1 && self.strides()[d - 1] != old.saturating_mul(base));
             if !chunk_ends {
                 continue;
             }
@@ -400,7 +412,7 @@ impl Layout {
                 return None;
             }
             if d > 0 {
-                (base, old, new) = (self.strides[d - 1], 1, 1);
+                (base, old, new) = (self.strides()[d - 1], 1, 1);
             }
         }
         if to == 0 {
@@ -471,9 +483,9 @@ impl Layout {
                 format!("dim {from} comes after dim {to} in {:?}", self.shape()),
             ));
         }
-        let mut shape: Sizes = self.shape[..a].into();
-        shape.push(self.shape[a..=b].iter().product());
-        shape.extend_from_slice(&self.shape[b + 1..]);
+        let mut shape: Sizes = self.shape()[..a].into();
+        shape.push(self.shape()[a..=b].iter().product());
+        shape.extend_from_slice(&self.shape()[b + 1..]);
         Ok(shape)
     }
 }
@@ -488,6 +500,16 @@ fn is_row_major(shape: &[usize], strides: &[usize], count: usize) -> bool {
         next *= n;
         fits
     })
+}
+
+impl std::fmt::Debug for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Layout")
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("offset", &self.offset)
+            .finish()
+    }
 }
 
 #[cfg(test)]

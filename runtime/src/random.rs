@@ -4,10 +4,12 @@
 //! 4x32-10 (Salmon et al., 2011) as a pure function of (seed, op, element): the seed is the key, the op
 //! number and the element's block are the counter. Four f32 or half values share a block, or two f64 values.
 //! Invariants: op numbers are process-wide, start at 0 with [`manual_seed`] and are never used twice under
-//! one seed; uniform values are in `[0, 1)` and exact in their dtype.
+//! one seed, but for code that is run again to be compared ([`drawing_from`]); uniform values are in `[0, 1)` and exact in their dtype.
 
 use crate::element::Element;
 use half::{bf16, f16};
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 /// What one random op draws with: the seed and the op's number.
@@ -44,19 +46,39 @@ static NEXT: Mutex<RandomKey> = Mutex::new(RandomKey {
     op: 0,
 });
 
+thread_local! {
+    /// The next op number of code that draws apart from the rest of the process.
+    static APART: Cell<Option<RandomKey>> = const { Cell::new(None) };
+}
+
 /// Starts the process's random numbers anew.
 pub fn manual_seed(seed: u64) {
-    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = RandomKey { seed, op: 0 };
+    let first = RandomKey { seed, op: 0 };
+    if APART.get().is_some() {
+        APART.set(Some(first));
+    } else {
+        *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = first;
+    }
 }
 
 /// The next op number.
 pub(crate) fn state() -> RandomKey {
-    *NEXT.lock().unwrap_or_else(PoisonError::into_inner)
+    APART
+        .get()
+        .unwrap_or_else(|| *NEXT.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Draws from that number on again.
-pub(crate) fn restore(key: RandomKey) {
-    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = key;
+/// Runs `f` with its random ops numbered from `start`, apart from the rest of the process: what others draw meanwhile
+/// changes nothing for `f`, and `f` nothing for them. It holds for this thread alone.
+pub(crate) fn drawing_from<R>(start: RandomKey, f: impl FnOnce() -> R) -> R {
+    struct Back(Option<RandomKey>, PhantomData<*const ()>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            APART.set(self.0);
+        }
+    }
+    let _back = Back(APART.replace(Some(start)), PhantomData);
+    f()
 }
 
 /// Reserves the number of one random op.
@@ -66,6 +88,10 @@ pub fn reserve_op() -> RandomKey {
 
 /// Reserves the numbers of `n` random ops at once; see [`RandomKey::nth`].
 pub fn reserve_ops(n: u64) -> RandomKey {
+    if let Some(key) = APART.get() {
+        APART.set(Some(key.nth(n)));
+        return key;
+    }
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     let key = *next;
     *next = key.nth(n);
@@ -264,6 +290,25 @@ mod tests {
             philox(pi, 0x85a308d3_243f6a88),
             [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]
         );
+    }
+
+    #[test]
+    fn code_that_draws_apart_neither_sees_nor_disturbs_others() {
+        let start = RandomKey { seed: 5, op: 7 };
+        let keys = |n: usize| drawing_from(start, || (0..n).map(|_| reserve_op()).collect::<Vec<_>>());
+        let alone = keys(4);
+        assert_eq!(alone, [0, 1, 2, 3].map(|i| start.nth(i)));
+        let inside = drawing_from(start, || {
+            let others: Vec<_> =
+                std::thread::scope(|s| s.spawn(|| reserve_ops(3)).join().into_iter().collect());
+            assert!(others.iter().all(|k| k.seed() != 5));
+            let again = keys(2);
+            let next = reserve_op();
+            manual_seed(9);
+            (again, next, reserve_op())
+        });
+        assert_eq!(inside, (alone[..2].to_vec(), start, RandomKey { seed: 9, op: 0 }));
+        assert_ne!(state().seed(), 9);
     }
 
     #[test]

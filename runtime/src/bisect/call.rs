@@ -44,8 +44,7 @@ impl<'a> Call<'a> {
 
     /// Runs something with the random numbers that every other run draws.
     pub(super) fn alike<R>(&self, run: impl FnOnce() -> R) -> R {
-        random::restore(self.start);
-        run()
+        random::drawing_from(self.start, run)
     }
 
     /// What the graph means.

@@ -5,14 +5,16 @@
 //! is run operation by operation; then, for the built-in compiler, its passes are applied one by one, and after that its
 //! groups are fused one by one; for any other backend, growing prefixes of the graph are compiled. The first step after
 //! which the results differ is the culprit.
-//! Invariants: every run of a call draws the same random numbers; nothing that is tried is kept in the functions' tables.
+//! Invariants: every run of a call draws the same random numbers and starts from the same values of variables, which are
+//! left as they were found; the process's own random numbers are not drawn; nothing that is tried is kept in the functions'
+//! tables.
 
 mod call;
 mod prefix;
 mod reproducer;
 mod stax;
 
-use crate::dispatch::record::{self, Noted};
+use crate::dispatch::record::{self, Noted, Record, Variables};
 use crate::dispatch::{Function, HostArg, disable_capture};
 use crate::{Error, Result, Tensor, random};
 use call::Call;
@@ -83,7 +85,8 @@ impl fmt::Display for Culprit {
 }
 
 /// Finds what makes the compiled functions in `f` give something else than their plain bodies for `inputs`, on the backend
-/// that is in scope; `None` if they give the same.
+/// that is in scope; `None` if they give the same. `f` runs twice, with the same random numbers and the same values of the
+/// variables that it takes or hands to compiled functions; these have their old values afterwards.
 ///
 /// ```
 /// # mod tensorplay { pub use tensorplay_runtime::*; pub mod prelude { pub use tensorplay_runtime::*; } }
@@ -106,10 +109,15 @@ pub fn bisect(
     tolerance: Tolerance,
 ) -> Result<Option<Culprit>> {
     let start = random::state();
-    let want = disable_capture(|| f(inputs));
-    random::restore(start);
+    let mut before = Variables::default();
+    before.keep(inputs);
     // a call that panics is as wrong as one that gives something else
-    let (got, calls) = record::recorded(|| catch_unwind(AssertUnwindSafe(|| f(inputs))));
+    let compiled = || catch_unwind(AssertUnwindSafe(|| f(inputs)));
+    let (got, Record { calls, variables }) = record::recorded(|| random::drawing_from(start, compiled));
+    let restore = || variables.restore().and_then(|()| before.restore());
+    restore()?;
+    let want = random::drawing_from(start, || disable_capture(|| f(inputs)));
+    restore()?;
     if let Ok(got) = &got
         && tolerance.accepts(std::slice::from_ref(got), std::slice::from_ref(&want))
     {

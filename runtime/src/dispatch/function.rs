@@ -12,12 +12,14 @@ use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::plan::Results;
 use crate::{DType, Error, Result, Tensor};
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use tensorplay_graph::{Host, Mode as OptionsMode};
 
 /// A scalar argument.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub struct HostArg(pub(super) Host);
 
 macro_rules! host_arg {
@@ -52,6 +54,13 @@ impl HostArg {
     /// A value that is one already.
     pub(crate) fn of(value: Host) -> HostArg {
         HostArg(value)
+    }
+
+    /// The values of arguments.
+    #[inline]
+    pub(super) fn values(args: &[HostArg]) -> &[Host] {
+        // SAFETY: an argument is a value in memory, as `repr(transparent)` says.
+        unsafe { std::slice::from_raw_parts(args.as_ptr().cast(), args.len()) }
     }
 }
 
@@ -378,21 +387,22 @@ impl Function {
 
     fn run_in(&self, state: &'static State, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<Done> {
         let backend = self.backend()?;
-        let (scalars, instance) = state.scalars(scalars);
+        let mut space = SmallVec::new();
+        let (scalars, instance) = state.scalars(scalars, &mut space);
         let id = backend.map_or(0, |b| b.id);
         let table = state.table.load();
         let missed;
-        let bound = match state.find(&table, tensors, &scalars, (id, instance)) {
+        let bound = match state.find(&table, tensors, scalars, (id, instance)) {
             Some(bound) => {
                 counters::HITS.add(1);
                 bound
             }
             None => {
-                missed = super::miss::bind(state, backend, instance, tensors, &scalars)?;
+                missed = super::miss::bind(state, backend, instance, tensors, scalars)?;
                 &missed
             }
         };
-        let results = bound.run(tensors, &scalars)?;
+        let results = bound.run(tensors, scalars)?;
         Ok(Done {
             path: bound.path,
             bound: bound.tells_results_apart().then(|| bound.clone()),
@@ -406,10 +416,11 @@ impl Function {
         let found = || {
             let state = self.state().ok()?;
             let id = self.backend().ok()?.map_or(0, |b| b.id);
-            let (scalars, instance) = state.scalars(scalars);
+            let mut space = SmallVec::new();
+            let (scalars, instance) = state.scalars(scalars, &mut space);
             let table = state.table.load();
             state
-                .find(&table, tensors, &scalars, (id, instance))
+                .find(&table, tensors, scalars, (id, instance))
                 .map(|_| counters::HITS.add(1))
         };
         found().is_some()

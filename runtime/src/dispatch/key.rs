@@ -2,7 +2,6 @@
 
 use crate::layout::Sizes;
 use crate::{DType, Device, Tensor, is_grad_enabled};
-use smallvec::SmallVec;
 use tensorplay_graph::Host;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -26,58 +25,65 @@ impl TensorKey {
     }
 }
 
-/// What of a tensor fits one number: dtype, rank, device, and whether it takes gradients.
+/// What is left of `known` behind the sizes and strides of a tensor, if it begins with these.
 #[inline(always)]
-fn head(dtype: DType, rank: usize, device: Device, requires_grad: bool) -> usize {
-    let device = match device {
-        Device::Cpu => 0,
-        Device::Cuda(i) => 1 + i,
-    };
-    dtype as usize | rank << 8 | usize::from(requires_grad) << 24 | device << 32
-}
-
-/// Whether `words` begin with the sizes and strides, as they follow the head of a tensor.
-#[inline(always)]
-fn begins(words: &[usize], shape: &[usize], strides: &[usize]) -> bool {
-    match (words, shape, strides) {
-        // the usual ranks without loops: a mispredicted branch costs more than the comparisons
-        ([a, b, c, d, ..], [m, n], [s, t]) => (a ^ m) | (b ^ n) | (c ^ s) | (d ^ t) == 0,
-        ([a, b, ..], [n], [s]) => (a ^ n) | (b ^ s) == 0,
-        _ => words.iter().zip(shape.iter().chain(strides)).all(|(a, b)| a == b),
+fn behind<'k>(known: &'k [usize], dims: &[usize]) -> Option<&'k [usize]> {
+    // the usual ranks without loops: a mispredicted branch costs more than the comparisons
+    if let Ok(dims) = <&[usize; 4]>::try_from(dims) {
+        let (own, rest) = known.split_first_chunk()?;
+        (own == dims).then_some(rest)
+    } else if let Ok(dims) = <&[usize; 2]>::try_from(dims) {
+        let (own, rest) = known.split_first_chunk()?;
+        (own == dims).then_some(rest)
+    } else {
+        let (own, rest) = known.split_at_checked(dims.len())?;
+        (own == dims).then_some(rest)
     }
 }
 
-/// A number that differs where the dtypes, sizes or strides of the first two tensors do, but for accidents.
+/// A number that differs where the head, sizes or strides of a tensor do, but for accidents.
 #[inline(always)]
-fn print<'a>(tensors: impl Iterator<Item = (DType, &'a [usize], &'a [usize])>, of: (u64, u64)) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut h = of.0 ^ of.1.rotate_left(32);
-    for (dtype, shape, strides) in tensors.take(2) {
-        let mut by = ODD ^ (dtype as u64) << 1;
-        for (n, s) in shape.iter().zip(strides) {
-            h = h.wrapping_add((*n as u64 ^ (*s as u64).rotate_left(32)).wrapping_mul(by));
-            by = by.rotate_left(9);
+fn print(t: &Tensor) -> u64 {
+    const ODD: u64 = 0x2745_937f;
+    let by = |n: &usize, odd: u64| (*n as u64).wrapping_mul(odd);
+    let head = t.head().wrapping_mul(0x3ade_68b1);
+    let dims = match t.layout().dims() {
+        [m, n, s, u] => by(m, ODD)
+            .wrapping_add(by(n, 0x6c62_272f))
+            .wrapping_add(by(s, 0x5bd1_e995))
+            .wrapping_add(by(u, 0x1656_67b1)),
+        dims => {
+            let odds = (0..).map(|i| ODD.rotate_left(9 * i));
+            let terms = dims.iter().zip(odds).map(|(n, odd)| by(n, odd));
+            terms.fold(0, u64::wrapping_add)
         }
-        h = h.rotate_left(23) ^ by;
-    }
-    h
+    };
+    head.wrapping_add(dims)
 }
 
-/// The print of a call.
+/// The print of a call: of its first two tensors.
 #[inline(always)]
 pub(super) fn print_of(tensors: &[&Tensor], of: (u64, u64)) -> u64 {
-    let parts = tensors.iter().map(|t| (t.dtype(), t.shape(), t.strides()));
-    print(parts, of)
+    let h = of.0 ^ of.1.rotate_left(32);
+    match tensors {
+        [] => h,
+        [a] => h ^ print(a),
+        [a, b, ..] => h ^ print(a) ^ print(b).rotate_left(29),
+    }
 }
 
 /// Everything that a bound plan depends on.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Key {
-    /// For each tensor its head, sizes and strides.
-    words: Box<[usize]>,
-    pub tensors: SmallVec<[TensorKey; 4]>,
+    /// The heads of the tensors.
+    heads: Box<[u64]>,
+    /// For each tensor its sizes and strides.
+    dims: Box<[usize]>,
+    /// The print of the calls that it fits.
+    pub print: u64,
+    pub tensors: Box<[TensorKey]>,
     /// The values of the parameters that are sizes; `None` for kernel arguments.
-    pub scalars: SmallVec<[Option<Host>; 2]>,
+    pub scalars: Box<[Option<Host>]>,
     pub grad: bool,
     /// The numbers of the backend and of the instance.
     pub of: (u64, u64),
@@ -87,28 +93,16 @@ impl Key {
     pub(super) fn of(tensors: &[&Tensor], scalars: &[Host], key_params: &[bool], of: (u64, u64)) -> Key {
         // numbers of aggregates follow the parameters, and belong to the key
         let in_key = |(i, h): (usize, &Host)| key_params.get(i).is_none_or(|k| *k).then_some(*h);
-        let mut words = Vec::new();
-        for t in tensors {
-            words.push(head(t.dtype(), t.rank(), t.device(), t.requires_grad()));
-            words.extend_from_slice(t.shape());
-            words.extend_from_slice(t.strides());
-        }
+        let dims = tensors.iter().flat_map(|t| t.layout().dims());
         Key {
-            words: words.into(),
+            heads: tensors.iter().map(|t| t.head()).collect(),
+            dims: dims.copied().collect(),
+            print: print_of(tensors, of),
             tensors: tensors.iter().map(|t| TensorKey::of(t)).collect(),
             scalars: scalars.iter().enumerate().map(in_key).collect(),
             grad: is_grad_enabled(),
             of,
         }
-    }
-
-    /// The print of the calls that it fits.
-    pub(super) fn print(&self) -> u64 {
-        let parts = self
-            .tensors
-            .iter()
-            .map(|k| (k.dtype, &k.shape[..], &k.strides[..]));
-        print(parts, self.of)
     }
 
     /// Whether both differ in strides at most.
@@ -132,24 +126,17 @@ impl Key {
 
     #[inline(always)]
     pub(super) fn fits(&self, tensors: &[&Tensor], scalars: &[Host], grad: bool, of: (u64, u64)) -> bool {
-        if self.of != of || self.grad != grad || self.tensors.len() != tensors.len() {
+        if self.of != of || self.grad != grad || self.heads.len() != tensors.len() {
             return false;
         }
-        let mut words = &self.words[..];
-        for t in tensors {
-            let (shape, strides) = (t.shape(), t.strides());
-            let Some((first, rest)) = words.split_first() else {
-                return false;
-            };
-            let same = *first == head(t.dtype(), shape.len(), t.device(), t.requires_grad());
-            if !(same && begins(rest, shape, strides)) {
-                return false;
+        let mut known = &self.dims[..];
+        for (t, head) in tensors.iter().zip(&self.heads) {
+            match behind(known, t.layout().dims()) {
+                Some(rest) if *head == t.head() => known = rest,
+                _ => return false,
             }
-            words = rest.get(2 * shape.len()..).unwrap_or_default();
         }
-        self.scalars
-            .iter()
-            .zip(scalars)
-            .all(|(k, h)| k.is_none_or(|k| k.same(*h)))
+        let mut scalars = self.scalars.iter().zip(scalars);
+        scalars.all(|(k, h)| k.is_none_or(|k| k.same(*h)))
     }
 }

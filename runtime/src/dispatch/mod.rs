@@ -22,6 +22,7 @@ mod mode;
 mod outputs;
 mod pattern;
 mod pipeline;
+mod published;
 pub mod reason;
 pub(crate) mod record;
 mod rehearse;

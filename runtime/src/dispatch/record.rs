@@ -1,9 +1,9 @@
-//! The calls that a piece of code makes, noted for `bisect`.
+//! The calls that a piece of code makes, and the variables that it may change, noted for `bisect`.
 
 use super::function::Function;
 use super::mode::{self, Mode};
-use crate::Tensor;
 use crate::dispatch::HostArg;
+use crate::{Result, Tensor};
 use std::cell::RefCell;
 
 /// A call of a compiled function.
@@ -14,32 +14,61 @@ pub(crate) struct Noted {
     pub scalars: Vec<HostArg>,
 }
 
-thread_local!(static CALLS: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) });
+/// What calls did, noted before they ran.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    /// The calls in order.
+    pub calls: Vec<Noted>,
+    pub variables: Variables,
+}
+
+/// Variables, each with the value that it had at first.
+#[derive(Debug, Default)]
+pub(crate) struct Variables(Vec<(Tensor, Tensor)>);
+
+impl Variables {
+    /// Remembers the variables among tensors, unless they are remembered already.
+    pub(crate) fn keep<'a>(&mut self, tensors: impl IntoIterator<Item = &'a Tensor>) {
+        for t in tensors {
+            if t.is_variable() && !self.0.iter().any(|(known, _)| known.same_variable(t)) {
+                self.0.push((t.clone(), t.snapshot()));
+            }
+        }
+    }
+
+    /// Gives them these values again.
+    pub(crate) fn restore(&self) -> Result<()> {
+        self.0
+            .iter()
+            .try_for_each(|(variable, value)| variable.try_assign(value))
+    }
+}
+
+thread_local!(static RECORD: RefCell<Record> = RefCell::default());
 
 pub(super) fn note(function: &'static Function, tensors: &[&Tensor], scalars: &[HostArg]) {
-    // values as they are now: variables may change before they are looked at
-    let tensors = tensors.iter().map(|t| t.snapshot()).collect();
-    CALLS.with_borrow_mut(|calls| {
-        calls.push(Noted {
+    RECORD.with_borrow_mut(|record| {
+        record.variables.keep(tensors.iter().copied());
+        record.calls.push(Noted {
             function,
-            tensors,
+            // values as they are now: variables may change before they are looked at
+            tensors: tensors.iter().map(|t| t.snapshot()).collect(),
             scalars: scalars.to_vec(),
         });
     });
 }
 
-/// Runs `f`; its result, and the calls of compiled functions on this thread, in order.
-pub(crate) fn recorded<R>(f: impl FnOnce() -> R) -> (R, Vec<Noted>) {
-    let before = CALLS.take();
-    struct Back(Vec<Noted>);
+/// Runs `f`; its result, and what compiled functions did on this thread.
+pub(crate) fn recorded<R>(f: impl FnOnce() -> R) -> (R, Record) {
+    struct Back(Record);
     impl Drop for Back {
         fn drop(&mut self) {
-            CALLS.set(std::mem::take(&mut self.0));
+            RECORD.set(std::mem::take(&mut self.0));
         }
     }
-    let back = Back(before);
+    let back = Back(RECORD.take());
     let result = mode::with(Mode::Record, f);
-    let calls = CALLS.take();
+    let record = RECORD.take();
     drop(back);
-    (result, calls)
+    (result, record)
 }

@@ -18,10 +18,11 @@ impl Function {
     #[doc(hidden)]
     pub fn rebind(&'static self, tensors: &[&Tensor], scalars: &[HostArg]) -> Result<()> {
         let state = self.state()?;
-        let (scalars, _) = state.scalars(scalars);
-        let key = Key::of(tensors, &scalars, &state.key_params, (0, 0));
+        let mut space = SmallVec::new();
+        let (scalars, _) = state.scalars(scalars, &mut space);
+        let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
         let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let made = native(state, &metas, &scalars, &key)?;
+        let made = native(state, &metas, scalars, &key)?;
         std::hint::black_box(pattern(&made.linked.module, &key, false));
         Ok(())
     }
@@ -34,9 +35,10 @@ pub(crate) fn written(
     scalars: &[HostArg],
 ) -> Result<(GraphModule, Vec<Tensor>)> {
     let state = function.state()?;
-    let (scalars, _) = state.scalars(scalars);
+    let mut space = SmallVec::new();
+    let (scalars, _) = state.scalars(scalars, &mut space);
     let tensors: Vec<&Tensor> = tensors.iter().collect();
-    super::foreign::written(state, &tensors, &scalars)
+    super::foreign::written(state, &tensors, scalars)
 }
 
 /// A call that can be run with some of its groups fused.
@@ -56,16 +58,17 @@ pub(crate) fn rehearsal(
     scalars: &[HostArg],
 ) -> Result<Rehearsal> {
     let state: &'static State = function.state()?;
-    let (scalars, _) = state.scalars(scalars);
+    let mut space = SmallVec::new();
+    let (scalars, _) = state.scalars(scalars, &mut space);
     let metas: Vec<Meta> = tensors.iter().map(Meta::of).collect();
     let borrowed: Vec<&Tensor> = tensors.iter().collect();
-    let key = Key::of(&borrowed, &scalars, &state.key_params, (0, 0));
+    let key = Key::of(&borrowed, scalars, &state.key_params, (0, 0));
     Ok(Rehearsal {
-        linked: link(state, &metas, &scalars, STAX)?,
+        linked: link(state, &metas, scalars, STAX)?,
         tensors: tensors.to_vec(),
         metas,
         known: key.scalars.to_vec(),
-        scalars,
+        scalars: scalars.into(),
         how: how(&function.compile_options(), function.path())?,
     })
 }

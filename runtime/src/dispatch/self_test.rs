@@ -11,6 +11,7 @@ use crate::graph_api::Run;
 use crate::plan::bind::Meta;
 use crate::plan::link::{INLINE, link};
 use crate::{DType, Result, Tensor};
+use smallvec::SmallVec;
 use tensorplay_graph::{Dim, GraphModule, Host, HostType, Symbol, TensorType};
 
 /// Sizes of named dims, each name's its own.
@@ -42,8 +43,9 @@ fn test(f: &'static Function) -> std::result::Result<(), String> {
                 continue;
             };
             let metas: Vec<Meta> = call.tensors.iter().map(Meta::of).collect();
-            let (scalars, _) = state.scalars(&call.scalars);
-            let linked = match link(source, &metas, &scalars, INLINE) {
+            let mut space = SmallVec::new();
+            let (scalars, _) = state.scalars(&call.scalars, &mut space);
+            let linked = match link(source, &metas, scalars, INLINE) {
                 Ok(linked) => linked,
                 Err(e) => {
                     last = format!(": {e}");
@@ -52,7 +54,7 @@ fn test(f: &'static Function) -> std::result::Result<(), String> {
             };
             if linked.path == path {
                 reached += 1;
-                call.compare(f, &linked.blob.module, &scalars)?;
+                call.compare(f, &linked.blob.module, scalars)?;
                 call.compare_groups(f)?;
                 break;
             }

@@ -1,13 +1,14 @@
 //! The table of a compiled function: what it holds, how a call finds its plan, what goes when it is full.
 //!
-//! Problem: many threads look up at once, and one of them may bind at any time. Method: the table is an immutable list
-//! behind one pointer; who changes it does so under the lock of the entries and publishes another list.
+//! Problem: many threads look up at once, and one of them may bind at any time. Method: the table is an immutable list;
+//! who changes it does so under the lock of the entries and publishes another list.
 //! Invariants: a look-up writes nothing but counters of its own thread, and a plan's mark of last use when that is out of
-//! date; plans that ran when they were dropped are freed when the last call of them ends.
+//! date; plans that run when they are dropped are freed after the last call of them ends.
 
 use super::foreign::Foreign;
 use super::function::{Function, HostArg, lock};
 use super::key::{Key, print_of};
+use super::published::Published;
 use super::reason::Recompile;
 use super::shards::Sharded;
 use super::tally::{Retired, Tally, Totals};
@@ -19,7 +20,6 @@ use crate::plan::bind::key_params;
 use crate::plan::link::Callable;
 use crate::plan::{Plan, Results};
 use crate::{Error, Result, Tensor, is_grad_enabled};
-use arc_swap::ArcSwap;
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -48,7 +48,7 @@ pub(super) struct State {
     pub key_params: Vec<bool>,
     /// The consts that the graphs read; they follow the parameters.
     pub consts: Vec<Host>,
-    pub table: ArcSwap<Table>,
+    pub table: Published,
     pub entries: Mutex<Entries>,
     /// Grows with every bind; a plan remembers the last one after which it ran.
     pub epoch: AtomicU64,
@@ -62,32 +62,72 @@ pub(super) struct State {
     pub source: OnceLock<std::result::Result<super::foreign::Source, String>>,
 }
 
-/// The plans, the newest first, each with the print of its key beside it.
+/// The plans, the newest first, and where to find them by the prints of their keys.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    prints: Vec<u64>,
     plans: Vec<Arc<Bound>>,
+    /// An open table of at least twice as many slots, so that some are vacant.
+    slots: Box<[Slot]>,
+    shift: u32,
 }
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    print: u64,
+    plan: u32,
+}
+
+const VACANT: Slot = Slot {
+    print: 0,
+    plan: u32::MAX,
+};
 
 impl Table {
     fn of(plans: Vec<Arc<Bound>>) -> Table {
-        Table {
-            prints: plans.iter().map(|b| b.key.print()).collect(),
+        let bits = (2 * plans.len()).max(2).next_power_of_two().ilog2();
+        let mut table = Table {
+            slots: vec![VACANT; 1 << bits].into(),
+            shift: u64::BITS - bits,
             plans,
+        };
+        for (plan, bound) in (0..).zip(&table.plans) {
+            let print = bound.key.print;
+            let mut at = table.start(print);
+            while table.slots[at].plan != VACANT.plan {
+                at = (at + 1) % table.slots.len();
+            }
+            table.slots[at] = Slot { print, plan };
         }
+        table
     }
-}
 
-impl Table {
-    /// The first plan of a print. There is no way out of the loop, which would be mispredicted: it is about as long as
-    /// that takes.
+    /// Whether it holds what another backend made.
+    pub(super) fn is_of_backends(&self) -> bool {
+        self.plans.iter().any(|b| matches!(b.exec, Exec::Foreign(_)))
+    }
+
     #[inline(always)]
-    fn first(&self, print: u64) -> Option<usize> {
-        let mut found = usize::MAX;
-        for (i, p) in self.prints.iter().enumerate().rev() {
-            found = if *p == print { i } else { found };
+    fn start(&self, print: u64) -> usize {
+        (print.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    /// The first plan of a print that fits.
+    #[inline(always)]
+    fn find(&self, print: u64, fits: impl Fn(&Key) -> bool) -> Option<&Arc<Bound>> {
+        let mut at = self.start(print);
+        loop {
+            let slot = self.slots.get(at)?;
+            if slot.print == print
+                && let Some(bound) = self.plans.get(slot.plan as usize)
+                && fits(&bound.key)
+            {
+                return Some(bound);
+            }
+            if slot.plan == VACANT.plan {
+                return None;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
         }
-        (found != usize::MAX).then_some(found)
     }
 }
 
@@ -350,7 +390,7 @@ impl State {
             key_params: key_params(&paths),
             paths,
             consts: consts.iter().map(|a| a.0).collect(),
-            table: ArcSwap::from_pointee(Table::default()),
+            table: Published::new(Table::default()),
             entries: Mutex::default(),
             epoch: AtomicU64::new(0),
             errors: Sharded::new(),
@@ -361,26 +401,32 @@ impl State {
         })
     }
 
-    /// The numbers of a call (parameters, consts, parts of aggregates) and its instance.
+    /// The numbers of a call (parameters, consts, parts of aggregates), in `space` if they do not lie together, and its
+    /// instance.
     #[inline(always)]
-    pub(super) fn scalars(&self, given: &[HostArg]) -> (SmallVec<[Host; 4]>, u64) {
+    pub(super) fn scalars<'a>(
+        &self,
+        given: &'a [HostArg],
+        space: &'a mut SmallVec<[Host; 4]>,
+    ) -> (&'a [Host], u64) {
         let (given, instance) = match (self.function.settings.isolated, given.split_last()) {
             (true, Some((last, rest))) => (rest, last.0.as_int().unwrap_or(0) as u64),
             _ => (given, 0),
         };
-        if given.is_empty() && self.consts.is_empty() {
-            return (SmallVec::new(), instance);
+        let given = HostArg::values(given);
+        if self.consts.is_empty() {
+            return (given, instance);
         }
-        let mut scalars: SmallVec<[Host; 4]> = given.iter().map(|a| a.0).collect();
-        if !self.consts.is_empty() {
-            let params = self.key_params.len() - self.consts.len();
-            scalars.insert_many(params.min(given.len()), self.consts.iter().copied());
+        let params = self.key_params.len() - self.consts.len();
+        let (params, parts) = given.split_at(params.min(given.len()));
+        for part in [params, &self.consts, parts] {
+            space.extend_from_slice(part);
         }
-        (scalars, instance)
+        (space, instance)
     }
 
     /// The plan of a call on a backend, for an instance.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find<'t>(
         &self,
         table: &'t Table,
@@ -389,14 +435,7 @@ impl State {
         of: (u64, u64),
     ) -> Option<&'t Arc<Bound>> {
         let grad = is_grad_enabled();
-        let print = print_of(tensors, of);
-        let fits = |b: &&Arc<Bound>| b.key.fits(tensors, scalars, grad, of);
-        let bound = match table.first(print).and_then(|i| table.plans.get(i)) {
-            Some(bound) if fits(&bound) => bound,
-            None => return None,
-            // another key of that print
-            Some(_) => table.plans.iter().find(fits)?,
-        };
+        let bound = table.find(print_of(tensors, of), |key| key.fits(tensors, scalars, grad, of))?;
         let now = used(self.epoch.load(Relaxed));
         if bound.seen.load(Relaxed) != now {
             bound.seen.store(now, Relaxed);
@@ -430,7 +469,7 @@ impl State {
                 self.retire(&plan);
             }
         }
-        self.table.store(Arc::new(Table::of(plans)));
+        self.table.store(Table::of(plans));
     }
 
     fn retire(&self, plan: &Bound) {
@@ -445,7 +484,7 @@ impl State {
         lock(&self.kept).clear();
         let table = self.table.load();
         table.iter().for_each(|b| retired.take(b.tally.clone()));
-        self.table.store(Arc::new(Table::default()));
+        self.table.store(Table::default());
         let next = entries.next;
         *entries = Entries {
             next,

@@ -20,6 +20,7 @@ use crate::layout::Layout;
 use crate::shape::{Dim, normal_dim};
 use crate::storage::Storage;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tensorplay_graph::{Code, DType};
 use variable::Cell;
 pub use variable::Update;
@@ -37,11 +38,34 @@ pub use variable::Update;
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
 
+// what a look-up compares comes first, in as few cache lines as can be
+#[repr(C)]
 struct Inner {
-    value: Value,
+    /// What of the metadata fits one word, see [`Tensor::head`].
+    head: AtomicU64,
     layout: Layout,
+    value: Value,
     dtype: DType,
     device: Device,
+}
+
+/// The bit of a head that says that the tensor is a variable which takes a gradient. No other bit changes.
+const REQUIRES_GRAD: u64 = 1 << 7;
+
+impl Inner {
+    fn new(value: Value, layout: Layout, dtype: DType, device: Device) -> Inner {
+        let place = match device {
+            Device::Cpu => 0,
+            Device::Cuda(i) => 1 + i as u64,
+        };
+        Inner {
+            head: AtomicU64::new(dtype as u64 | (layout.rank() as u64) << 8 | place << 32),
+            layout,
+            value,
+            dtype,
+            device,
+        }
+    }
 }
 
 enum Value {
@@ -103,24 +127,24 @@ impl Tensor {
             storage.as_ptr().addr().is_multiple_of(size),
             "tensor: {storage:?} is not aligned for {dtype}"
         );
-        Tensor(Arc::new(Inner {
-            value: Value::Plain(storage),
+        Tensor(Arc::new(Inner::new(
+            Value::Plain(storage),
             layout,
             dtype,
-            device: Device::Cpu,
-        }))
+            Device::Cpu,
+        )))
     }
 
     /// A tensor that says it is elsewhere, to test what is refused.
     #[cfg(test)]
     pub(crate) fn on_device(&self, device: Device) -> Tensor {
-        let value = self.value();
-        Tensor(Arc::new(Inner {
-            value: Value::Plain(value.storage().clone()),
-            layout: self.layout().clone(),
-            dtype: self.dtype(),
+        let value = Value::Plain(self.value().storage().clone());
+        Tensor(Arc::new(Inner::new(
+            value,
+            self.layout().clone(),
+            self.dtype(),
             device,
-        }))
+        )))
     }
 
     /// The value at this moment. A kernel reads each variable once, and keeps this while it runs.
@@ -231,6 +255,12 @@ impl Tensor {
         self.0.device
     }
 
+    /// A word that tells tensors apart by dtype, rank, device, and whether they take gradients.
+    #[inline]
+    pub(crate) fn head(&self) -> u64 {
+        self.0.head.load(Ordering::Relaxed)
+    }
+
     /// The distance in elements between neighbours along each dim.
     #[inline]
     pub fn strides(&self) -> &[usize] {
@@ -269,6 +299,26 @@ mod tests {
         assert_eq!(size_of::<Tensor>(), size_of::<usize>());
         fn check<T: Send + Sync + Clone>() {}
         check::<Tensor>();
+    }
+
+    #[test]
+    fn heads_differ_where_the_metadata_does() {
+        let of = |dtype, rank: usize| Tensor::zeros(vec![1; rank], dtype);
+        let x = of(DType::F32, 2);
+        let others = [of(DType::F64, 2), of(DType::F32, 3), of(DType::F32, 258)];
+        let placed = [x.on_device(Device::Cuda(0)), x.on_device(Device::Cuda(255))];
+        let mut heads: Vec<u64> = others.iter().chain(&placed).map(Tensor::head).collect();
+        heads.push(x.head());
+        let w = of(DType::F32, 2).requires_grad_(true);
+        heads.push(w.head());
+        heads.sort_unstable();
+        heads.dedup();
+        assert_eq!(heads.len(), 7);
+        assert_eq!(x.head(), x.clone().variable().head());
+        assert!(w.requires_grad());
+        let w = w.requires_grad_(false);
+        assert!(!w.requires_grad());
+        assert_eq!(w.head(), x.head());
     }
 
     #[test]

@@ -7,18 +7,17 @@
 //! old value or a new one, never a mixture; a storage that anybody holds never changes; each publication of a
 //! new value raises the version by one. A write must not read its own variable.
 
-use super::{Inner, Tensor, Value};
+use super::{Inner, REQUIRES_GRAD, Tensor, Value};
 use crate::error::{Error, OrRaise, Result};
 use crate::storage::Storage;
 use arc_swap::ArcSwapOption;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tensorplay_graph::Code;
 
 pub(super) struct Cell {
     current: ArcSwapOption<Published>,
     writer: Mutex<()>,
-    requires_grad: AtomicBool,
     grad: Mutex<Option<Tensor>>,
 }
 
@@ -52,12 +51,20 @@ impl Drop for Restore<'_> {
     }
 }
 
+impl Inner {
+    fn set_requires_grad(&self, on: bool) {
+        match on {
+            true => self.head.fetch_or(REQUIRES_GRAD, Relaxed),
+            false => self.head.fetch_and(!REQUIRES_GRAD, Relaxed),
+        };
+    }
+}
+
 impl Cell {
-    fn new(storage: Storage, requires_grad: bool) -> Cell {
+    fn new(storage: Storage) -> Cell {
         Cell {
             current: ArcSwapOption::from_pointee(Published { storage, version: 0 }),
             writer: Mutex::new(()),
-            requires_grad: AtomicBool::new(requires_grad),
             grad: Mutex::new(None),
         }
     }
@@ -148,13 +155,10 @@ impl Tensor {
         let dense = self.dense()?;
         let storage = dense.value().storage().clone();
         let layout = dense.0.layout.clone();
-        let value = Value::Variable(Box::new(Cell::new(storage, requires_grad)));
-        Ok(Tensor(Arc::new(Inner {
-            value,
-            layout,
-            dtype: self.dtype(),
-            device: self.device(),
-        })))
+        let value = Value::Variable(Box::new(Cell::new(storage)));
+        let variable = Inner::new(value, layout, self.dtype(), self.device());
+        variable.set_requires_grad(requires_grad);
+        Ok(Tensor(Arc::new(variable)))
     }
 
     /// The value as a plain row-major tensor that fills its storage exactly; copies only if it must.
@@ -210,7 +214,7 @@ impl Tensor {
             e.with_help("write `.to_dtype(DType::F32)` first").raise();
         }
         match self.cell() {
-            Some(cell) => cell.requires_grad.store(on, Ordering::Relaxed),
+            Some(_) => self.0.set_requires_grad(on),
             None if on => return self.into_variable(true).or_raise(),
             None => {}
         }
@@ -220,8 +224,7 @@ impl Tensor {
     /// Whether the tensor is a variable that takes a gradient.
     #[inline]
     pub fn requires_grad(&self) -> bool {
-        self.cell()
-            .is_some_and(|c| c.requires_grad.load(Ordering::Relaxed))
+        self.head() & REQUIRES_GRAD != 0
     }
 
     /// The gradient of a variable, if one was computed since `zero_grad`.
