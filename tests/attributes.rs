@@ -170,6 +170,40 @@ fn options_of_the_built_in_compiler() {
     assert_eq!(e.entries[0].codegen, Codegen::TileVm);
 }
 
+/// `(1 + 2^-12)^2 - (1 + 2^-11)` is `2^-24` if it is rounded once, and 0 if the product is rounded before.
+#[test]
+fn fast_math_rounds_a_product_and_a_sum_once() {
+    #[compile(fullgraph, options(fast_math))]
+    fn fast(a: &Tensor, c: &Tensor) -> [Tensor; 4] {
+        let negated = -c;
+        [a * a + &negated, negated + a * a, a * a - c, c - a * a]
+    }
+    #[compile(fullgraph)]
+    fn exact(a: &Tensor, c: &Tensor) -> [Tensor; 4] {
+        let negated = -c;
+        [a * a + &negated, negated + a * a, a * a - c, c - a * a]
+    }
+    #[compile(fullgraph, options(fast_math, native = false))]
+    fn on_tiles(a: &Tensor, c: &Tensor) -> Tensor {
+        a * a - c
+    }
+    let once = cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("fma");
+    let want = if once { 2f32.powi(-24) } else { 0.0 };
+    for n in [1, 7, 33, 1025] {
+        let a = Tensor::full(n, 1.0 + 2f64.powi(-12), DType::F32);
+        let c = Tensor::full(n, 1.0 + 2f64.powi(-11), DType::F32);
+        let got = fast(&a, &c);
+        for (got, want) in got.iter().zip([want, want, want, -want]) {
+            assert_eq!(got.to_vec::<f32>(), vec![want; n]);
+        }
+        assert_eq!(on_tiles(&a, &c).to_vec::<f32>(), vec![want; n]);
+        for zero in exact(&a, &c) {
+            assert_eq!(zero.to_vec::<f32>(), vec![0.0; n]);
+        }
+    }
+    assert!(explain!(fast).fallbacks.is_empty());
+}
+
 #[test]
 fn strict_native() {
     #[compile(strict_native)]

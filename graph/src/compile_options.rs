@@ -13,8 +13,6 @@ pub struct CompileOption {
     pub default: bool,
     /// What it does.
     pub about: &'static str,
-    /// Whether it has an effect already.
-    pub acts: bool,
 }
 
 const fn option(name: &'static str, default: bool, about: &'static str) -> CompileOption {
@@ -22,7 +20,6 @@ const fn option(name: &'static str, default: bool, about: &'static str) -> Compi
         name,
         default,
         about,
-        acts: true,
     }
 }
 
@@ -43,10 +40,11 @@ pub static COMPILE_OPTIONS: &[CompileOption] = &[
         false,
         "f16 and bf16 are rounded after every operation; nothing is fused",
     ),
-    CompileOption {
-        acts: false,
-        ..option("fast_math", false, "products and sums may be contracted")
-    },
+    option(
+        "fast_math",
+        false,
+        "in emitted kernels, a * b + c may be rounded once",
+    ),
     option(
         "cudagraphs",
         false,

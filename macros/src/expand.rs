@@ -12,8 +12,8 @@ use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, ItemImpl, Path, Stmt};
 use tensorplay_capture::{
-    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Options, Param, Read, ReturnTree, Under, code,
-    line,
+    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Options, Param, Read, ReturnTree, Setting, SettingValue,
+    Under, code, line,
 };
 use tensorplay_stax::{CompileOptions, Compiled};
 
@@ -105,7 +105,11 @@ pub fn record(env: &Rc<Env>, under: Under, attr: TokenStream, item: TokenStream)
 
 /// What stax is told.
 pub fn options(o: &Options) -> CompileOptions {
-    let mut options = CompileOptions::default();
+    let on = |s: &Setting| s.name == "fast_math" && s.value == SettingValue::Bool(true);
+    let mut options = CompileOptions {
+        fast_math: o.settings.iter().any(on),
+        ..CompileOptions::default()
+    };
     if let Some(dtypes) = &o.dtypes {
         options.dtypes.clone_from(dtypes);
     }

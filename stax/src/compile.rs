@@ -3,6 +3,7 @@
 //! A strip is emitted once: kernels of any path, group or dtype whose programs are the same share it.
 
 use crate::blob::{Blob, Instance, Paths};
+use crate::contract;
 use crate::emit;
 use crate::kernel::{MAX_STRIP_OPERANDS, Program, Step};
 use crate::lower::{Lowered, lower};
@@ -19,12 +20,15 @@ use tensorplay_graph::{Arg, Callee, DType, GraphModule, Link, TransformError};
 pub struct CompileOptions {
     /// The float kinds to emit for inputs whose dtype is open.
     pub dtypes: Vec<DType>,
+    /// Whether products and sums may be contracted.
+    pub fast_math: bool,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
         CompileOptions {
             dtypes: vec![DType::F32],
+            fast_math: false,
         }
     }
 }
@@ -135,6 +139,7 @@ fn title(source: &GraphModule, module: &GraphModule, unit: &Unit) -> Option<Stri
 pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compiled, CompileError> {
     let mut emitted = Emitted {
         kind: DType::F32,
+        fast_math: options.fast_math,
         strips: String::new(),
         names: Vec::new(),
         taken: BTreeMap::new(),
@@ -167,6 +172,7 @@ pub fn compile(paths: &[GraphModule], options: &CompileOptions) -> Result<Compil
 struct Emitted {
     /// What an input is whose dtype is open.
     kind: DType,
+    fast_math: bool,
     strips: String,
     names: Vec<String>,
     taken: BTreeMap<String, u32>,
@@ -250,6 +256,13 @@ impl Emitted {
         let wide = |m: &crate::kernel::Map| m.program.operands() > MAX_STRIP_OPERANDS;
         if lowered.kernel.maps().any(wide) {
             return None;
+        }
+        if self.fast_math {
+            for step in &mut lowered.kernel.steps {
+                if let Step::Map(map) = step {
+                    contract::run(&mut map.program);
+                }
+            }
         }
         let base = lowered.kernel.name.clone();
         let programs: Vec<Program> = lowered.kernel.maps().map(|m| m.program.nameless()).collect();

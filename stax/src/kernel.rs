@@ -94,6 +94,8 @@ pub enum LaneOp {
     /// The lane method of that op's name; all arguments have one compute type (but for the mask
     /// of `where_cond`, which is Bool and comes first).
     Op(Op),
+    /// `a * b + c`, rounded once where the instruction set can and twice elsewhere; floats.
+    Fmuladd,
 }
 
 /// One SSA instruction.

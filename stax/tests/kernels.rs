@@ -1,5 +1,5 @@
 //! Text tests: `kernels/*.tpg` hold a graph and, below `---`, its units, kernel IR and emitted strips.
-//! `TENSORPLAY_BLESS=1` rewrites what is below the line. The first line of a file may be `dtypes: f32 f16`.
+//! `TENSORPLAY_BLESS=1` rewrites what is below the line. The first line of a file may be `dtypes: f32 f16`, or `fast_math`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,23 @@ use tensorplay_stax::typing::Typing;
 use tensorplay_stax::{CompileOptions, compile, emit};
 
 fn render(text: &str) -> String {
-    let (options, graph) = match text.strip_prefix("dtypes:") {
+    let (fast_math, text) = match text.strip_prefix("fast_math\n") {
+        Some(graph) => (true, graph),
+        None => (false, text),
+    };
+    let (mut options, graph) = match text.strip_prefix("dtypes:") {
         Some(rest) => {
             let (names, graph) = rest.split_once('\n').unwrap_or((rest, ""));
             let dtypes: Vec<DType> = names.split_whitespace().map(|n| n.parse().unwrap()).collect();
-            (CompileOptions { dtypes }, graph)
+            let options = CompileOptions {
+                dtypes,
+                ..CompileOptions::default()
+            };
+            (options, graph)
         }
         None => (CompileOptions::default(), text),
     };
+    options.fast_math = fast_math;
     let module: GraphModule = graph.parse().unwrap_or_else(|e| panic!("{graph}{e}"));
     let compiled = match compile(std::slice::from_ref(&module), &options) {
         Ok(compiled) => compiled,

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::Parser;
 use syn::{Lit, LitStr, Path};
-use tensorplay_graph::{COMPILE_OPTIONS, Mode, compile_option};
+use tensorplay_graph::{COMPILE_OPTIONS, Mode};
 
 /// How `backend = ..` names a backend.
 #[derive(Clone, Debug)]
@@ -103,14 +103,6 @@ pub(super) fn settings(
             (None, _) => (typed.is_some(), "a bool, an integer or a string", "true"),
         };
         match typed {
-            Some(_) if fits && own && !acts(&name) => {
-                let message = format!("the option `{name}` is not available yet");
-                let acting = COMPILE_OPTIONS.iter().filter(|o| o.acts);
-                problems.push(Diagnostic::new(code::NOT_AVAILABLE, &name, message).help(format!(
-                    "remove it; the options that act are {}",
-                    acting.map(|o| o.name).collect::<Vec<_>>().join(", ")
-                )));
-            }
             Some(value) if fits => out.push(Setting {
                 name: name.to_string(),
                 value,
@@ -126,9 +118,4 @@ pub(super) fn settings(
         }
     }
     out
-}
-
-/// Whether an option of ours has an effect already.
-fn acts(name: &Ident) -> bool {
-    compile_option(&name.to_string()).is_some_and(|o| o.acts)
 }

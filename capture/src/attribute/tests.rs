@@ -99,8 +99,14 @@ fn options_are_those_of_the_backend() {
     assert_eq!(o.settings, [setting("depth", SettingValue::Int(3))]);
     assert_eq!(errors, [""; 0]);
     let (o, errors) = parse("options(fast_math, native = false)");
-    assert_eq!(o.settings, [setting("native", SettingValue::Bool(false))]);
-    assert_eq!(errors, ["[TP0090] the option `fast_math` is not available yet"]);
+    assert_eq!(
+        o.settings,
+        [
+            setting("fast_math", SettingValue::Bool(true)),
+            setting("native", SettingValue::Bool(false))
+        ]
+    );
+    assert_eq!(errors, [""; 0]);
 }
 
 /// Shapes of tokens that an argument may have: nothing panics, and whatever is refused says so.

@@ -252,6 +252,12 @@ macro_rules! methods {
                 };
                 Lane::new(if b == 0.0 { a / b } else { y })
             }
+            /// `self * factor + addend`, rounded once if the tier can: what `fast_math` makes of a product and a sum.
+            #[inline(always)]
+            pub fn fmuladd(self, factor: Self, addend: Self) -> Self {
+                let (a, b, c) = (self.get(), factor.get(), addend.get());
+                Lane::new(if T::FMA { a.mul_add(b, c) } else { a * b + c })
+            }
             /// From `self` at weight 0 to `end` at 1, exact at both ends.
             #[inline(always)]
             pub fn lerp(self, end: Self, weight: Self) -> Self {

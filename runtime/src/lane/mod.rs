@@ -5,7 +5,8 @@
 //! target features and no intrinsics, and what can be is free of branches, calls and saturating conversions.
 //!
 //! The [`Tier`] says whether the instruction set of the wrapper has a fused multiply-add. Transcendental
-//! functions use it inside; the operators never do: the user's own `a * b + c` is rounded twice in every tier.
+//! functions use it inside; the operators never do: the user's own `a * b + c` is rounded twice in every tier, unless
+//! `fast_math` makes it a `fmuladd`.
 //!
 //! A [`Store`] is an element in memory. The half types are computed in f32 and rounded once, on store.
 //!

@@ -62,6 +62,7 @@ fn statement(p: &Program, inst: &Inst) -> String {
         LaneOp::Cast => format!("{}.to_{}()", args[0], inst.dtype),
         LaneOp::RoundF16 => format!("{}.round_f16()", args[0]),
         LaneOp::RoundBF16 => format!("{}.round_bf16()", args[0]),
+        LaneOp::Fmuladd => format!("{}.fmuladd({})", args[0], args[1..].join(", ")),
         LaneOp::Op(op) => match op {
             Op::Add => format!("{} + {}", args[0], args[1]),
             Op::Sub => format!("{} - {}", args[0], args[1]),

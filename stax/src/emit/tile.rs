@@ -87,6 +87,7 @@ impl Display for Shown<'_> {
             LaneOp::RoundF16 => write!(f, "round_f16 {args}")?,
             LaneOp::RoundBF16 => write!(f, "round_bf16 {args}")?,
             LaneOp::Op(op) => write!(f, "{op} {args}")?,
+            LaneOp::Fmuladd => write!(f, "fmuladd {args}")?,
         }
         write!(f, " : {}", inst.dtype)
     }

@@ -5,10 +5,4 @@ fn later(x: &Tensor) -> Tensor {
     x.relu()
 }
 
-// an option that is known, and acts in no backend yet
-#[compile(options(fast_math))]
-fn options(x: &Tensor) -> Tensor {
-    x.relu()
-}
-
 fn main() {}

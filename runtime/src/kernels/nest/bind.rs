@@ -421,6 +421,7 @@ fn cost(kernel: &Kernel) -> u64 {
                     | Op::LogicalOr
                     | Op::LogicalNot,
                 )
+                | LaneOp::Fmuladd
                 | LaneOp::Cast
                 | LaneOp::RoundF16
                 | LaneOp::RoundBF16 => 30,

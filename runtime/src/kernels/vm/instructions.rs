@@ -86,6 +86,11 @@ macro_rules! quaternary {
     };
 }
 
+/// The functions of a contracted product and sum.
+pub(super) fn fmuladd_fns(dtype: DType) -> Option<InstFns> {
+    ternary!(fmuladd, dtype, [f32 F32, f64 F64])
+}
+
 /// The functions of one row, by lowering and lane class.
 macro_rules! row {
     ($m:ident, $d:expr, lane(num1)) => { unary!($m, $d, [f32 F32, f64 F64, i32 I32, i64 I64, u8 U8]) };

@@ -17,7 +17,7 @@ use super::arena::Scratch;
 use super::nest::value_bytes;
 use super::strip::Raw;
 use super::tier::isa;
-use instructions::{InstFns, cast_fns, load_fns, op_fns, round_fns, store_fns};
+use instructions::{InstFns, cast_fns, fmuladd_fns, load_fns, op_fns, round_fns, store_fns};
 use tensorplay_graph::DType;
 use tensorplay_stax::kernel::{Access, LaneOp, Program, Var};
 
@@ -159,6 +159,7 @@ impl Tile {
                 LaneOp::RoundF16 => round_fns(DType::F16),
                 LaneOp::RoundBF16 => round_fns(DType::BF16),
                 LaneOp::Op(op) => op_fns(op, from),
+                LaneOp::Fmuladd => fmuladd_fns(from),
             };
             let fns = fns.ok_or_else(|| format!("no kernel instruction {:?} of {from}", inst.op))?;
             let v = splats + k;
