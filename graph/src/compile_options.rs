@@ -16,11 +16,7 @@ pub struct CompileOption {
 }
 
 const fn option(name: &'static str, default: bool, about: &'static str) -> CompileOption {
-    CompileOption {
-        name,
-        default,
-        about,
-    }
+    CompileOption { name, default, about }
 }
 
 /// Every option.

@@ -12,8 +12,8 @@ use quote::{format_ident, quote, quote_spanned};
 use std::rc::Rc;
 use syn::{Expr, ItemFn, ItemImpl, Path, Stmt};
 use tensorplay_capture::{
-    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Options, Param, Read, ReturnTree, Setting, SettingValue,
-    Under, code, line,
+    CalleeRef, Captured, Diagnostic, Env, Exported, Failure, Options, Param, Read, ReturnTree, Setting,
+    SettingValue, Under, code, line,
 };
 use tensorplay_stax::{CompileOptions, Compiled};
 

@@ -44,7 +44,12 @@ pub fn run(program: &mut Program) {
             // nothing reads it any more
             _ if absorbed.contains(&at) => Var(u16::MAX),
             Some(plan) => new.contracted(inst, &plan),
-            None => new.push(inst.op, inst.args.iter().map(|a| new.at(*a)).collect(), inst, &inst.name),
+            None => new.push(
+                inst.op,
+                inst.args.iter().map(|a| new.at(*a)).collect(),
+                inst,
+                &inst.name,
+            ),
         };
         new.places.push(place);
     }
