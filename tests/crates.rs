@@ -13,7 +13,9 @@ fn regions_and_layers_of_another_crate() {
     let workspace = root.join("tests/crates");
     fs::copy(root.join("Cargo.lock"), workspace.join("Cargo.lock")).expect("the lock file");
     let output = Command::new(env!("CARGO"))
-        .args(["test", "--offline", "--quiet", "--tests", "--target-dir"])
+        .args(["test", "--offline", "--quiet", "--tests", "--config"])
+        .arg(root.join("tests/profile.toml"))
+        .arg("--target-dir")
         .arg(target())
         .current_dir(workspace)
         .output()

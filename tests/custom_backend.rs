@@ -1,4 +1,6 @@
 //! A backend in a crate of its own (`examples/custom-backend`, a workspace of its own): it runs, and its tests pass.
+//!
+//! As for `tests/crates`, dependencies are those of this workspace, from the same lock file, in a folder that all share.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +31,9 @@ fn a_backend_of_another_crate() {
 fn cargo(package: &Path, args: &[&str]) -> (String, String) {
     let output = Command::new(env!("CARGO"))
         .args(&args[..1])
-        .args(["--offline", "--quiet", "--target-dir"])
+        .args(["--offline", "--quiet", "--config"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile.toml"))
+        .arg("--target-dir")
         .arg(target())
         .args(&args[1..])
         .current_dir(package)
@@ -44,5 +48,5 @@ fn cargo(package: &Path, args: &[&str]) -> (String, String) {
 /// `target/debug/deps/custom_backend-..` is this test.
 fn target() -> PathBuf {
     let test = env::current_exe().expect("a path");
-    test.ancestors().nth(3).expect("a folder").join("custom-backend")
+    test.ancestors().nth(3).expect("a folder").to_path_buf()
 }

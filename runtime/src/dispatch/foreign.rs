@@ -9,10 +9,10 @@
 
 use super::function::{Function, lock};
 use super::key::Key;
-use super::miss::Made;
+use super::miss::{Made, check_limits};
 use super::pattern::{dim, pattern};
 use super::pipeline::{self, Pipeline};
-use super::table::{Exec, State, check_variable, no_callee};
+use super::table::{EntryKey, Exec, State, check_variable, no_callee};
 use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{CompileOptions, Executable, failed, guarded};
 use crate::config;
@@ -360,7 +360,8 @@ pub(super) fn prepare(
 ) -> Result<Made> {
     same_device("call", tensors)?;
     let settings = &state.function.settings;
-    let dynamic = settings.is_dynamic(&config::checked()?);
+    let config = config::checked()?;
+    let dynamic = settings.is_dynamic(&config);
     let source = state.source()?;
     let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
     let linked = link(source, &metas, scalars, slot.name())?;
@@ -371,6 +372,14 @@ pub(super) fn prepare(
         .run(&linked.blob.module.graph, types.collect(), scalars)
         .map_err(PathTypes::error)?;
     let pattern = pattern(&linked.blob.module, &key, dynamic);
+    // a backend is not asked for what would be refused
+    let entry = EntryKey {
+        path: linked.path,
+        pattern: &pattern,
+        backend: (slot.id, slot.name()),
+        instance: of.1,
+    };
+    check_limits(state, &lock(&state.entries), &entry, &config)?;
     let symbolic = |m: &GraphModule| {
         let types = m
             .graph

@@ -6,7 +6,7 @@ use super::guard::GuardChain;
 use super::key::Key;
 use super::pattern::pattern;
 use super::reason::{self, Recompile};
-use super::table::{Bound, BoundBlob, Entries, EntryKey, Exec, State, made as made_at};
+use super::table::{Bound, BoundBlob, Entries, EntryKey, EntryState, Exec, State, made as made_at};
 use super::tally::Tally;
 use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{Codegen, CompileOptions};
@@ -287,6 +287,37 @@ fn publish(
     Ok(bound)
 }
 
+/// Whether the limits allow an entry.
+pub(super) fn check_limits(
+    state: &State,
+    entries: &Entries,
+    new: &EntryKey<'_>,
+    config: &Config,
+) -> Result<()> {
+    if entries.find(new).is_some() {
+        return Ok(());
+    }
+    let settings = &state.function.settings;
+    let refused = |limit: usize| {
+        Err(Error::RecompileLimit {
+            function: state.function.path().into(),
+            limit,
+        })
+    };
+    let all = config.accumulated_recompile_limit;
+    if config.fail_on_recompile_limit_hit && entries.made >= all.max(1) {
+        return refused(all);
+    }
+    let limit = settings.limit(config);
+    let fails = config.fail_on_recompile_limit_hit || settings.fails_at_limit;
+    let gone = registry::gone(&entries.backends());
+    let stay = |e: &&EntryState| !gone.contains(&e.backend.0);
+    if fails && entries.of(new.instance).filter(stay).count() >= limit {
+        return refused(limit);
+    }
+    Ok(())
+}
+
 /// Sees to it that an entry fits the limits; the entry that goes for it.
 fn make_room(
     state: &State,
@@ -294,36 +325,20 @@ fn make_room(
     new: &EntryKey<'_>,
     config: &Config,
 ) -> Result<Option<u64>> {
+    check_limits(state, entries, new, config)?;
     if entries.find(new).is_some() {
         return Ok(None);
     }
-    let settings = &state.function.settings;
-    let fails = config.fail_on_recompile_limit_hit || settings.fails_at_limit;
-    let refused = |limit: usize| {
-        Err(Error::RecompileLimit {
-            function: state.function.path().into(),
-            limit,
-        })
-    };
-    if entries.made >= config.accumulated_recompile_limit.max(1) {
-        if config.fail_on_recompile_limit_hit {
-            return refused(config.accumulated_recompile_limit);
-        }
-        if !entries.told {
-            entries.told = true;
-            log::warn!(
-                "`{}` has had {} entries: mark the dimension that changes as dynamic, or name it in a spec",
-                state.function.path(),
-                entries.made
-            );
-        }
+    if entries.made >= config.accumulated_recompile_limit.max(1) && !entries.told {
+        entries.told = true;
+        log::warn!(
+            "`{}` has had {} entries: mark the dimension that changes as dynamic, or name it in a spec",
+            state.function.path(),
+            entries.made
+        );
     }
-    let limit = settings.limit(config);
-    if entries.count(new.instance) < limit {
+    if entries.of(new.instance).count() < state.function.settings.limit(config) {
         return Ok(None);
-    }
-    if fails {
-        return refused(limit);
     }
     let coldest = entries.coldest(new.instance, &state.table.load());
     if let Some(id) = coldest {
@@ -387,7 +402,7 @@ pub(super) fn note_callee(state: &State, path: usize, pattern: &str) {
         instance: 0,
     };
     let limit = state.function.settings.limit(&config::config());
-    if entries.find(&key).is_none() && entries.count(0) >= limit {
+    if entries.find(&key).is_none() && entries.of(0).count() >= limit {
         let table = state.table.load();
         if let Some(id) = entries.coldest_without_plans(&table) {
             entries.drop_entry(id);

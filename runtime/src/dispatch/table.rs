@@ -188,9 +188,9 @@ impl Entries {
         self.live.iter().find(|e| e.is(key))
     }
 
-    /// How many entries count against the limit of a new one.
-    pub(super) fn count(&self, instance: u64) -> usize {
-        self.live.iter().filter(|e| e.instance == instance).count()
+    /// The entries that count against the limit of a new one.
+    pub(super) fn of(&self, instance: u64) -> impl Iterator<Item = &EntryState> {
+        self.live.iter().filter(move |e| e.instance == instance)
     }
 
     /// The entry, made if it is not there, with one bind more.
@@ -226,8 +226,7 @@ impl Entries {
             let plans = table.iter().filter(|b| b.entry == e.id);
             plans.map(|b| b.seen.load(Relaxed)).fold(e.stamp, u64::max)
         };
-        let of_instance = self.live.iter().filter(|e| e.instance == instance);
-        of_instance.min_by_key(|e| (used(e), e.id)).map(|e| e.id)
+        self.of(instance).min_by_key(|e| (used(e), e.id)).map(|e| e.id)
     }
 
     /// The oldest entry that only plans of callers hold.
