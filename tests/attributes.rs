@@ -395,6 +395,16 @@ fn product(x: &Tensor, w: &Tensor, by: &Tensor, scale: f32, twice: bool) -> (Ten
     (if x.dim(0) > 20 { y.relu() } else { y }, by + 1)
 }
 
+#[compile(self_test, spec(x = f32[B, 6]))]
+fn with_random_numbers(x: &Tensor) -> Tensor {
+    (x + Tensor::randn(x.shape(), DType::F32)).dropout(0.5, true) * Tensor::rand(6, DType::F32)
+}
+
+#[compile(self_test, options(fast_math), spec(x = f32[B, 6], w = f32[6], b = f32[6]))]
+fn with_contraction(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
+    (x * w + b).softmax(-1) - x * x
+}
+
 #[compile(self_test, spec(x = float[_, 8]), dtypes(f32, f16))]
 fn normalised(x: &Tensor) -> Result<Tensor> {
     Ok((x - x.try_mean(-1)?.unsqueeze(-1)).softmax(-1))

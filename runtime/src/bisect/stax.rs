@@ -3,7 +3,7 @@
 use super::Tolerance;
 use super::call::{Call, Found, giving};
 use crate::dispatch::{Rehearsal, rehearsal};
-use crate::graph_api::Run;
+use crate::graph_api::{Run, parted};
 use crate::plan::bind::{How, Kernels, Meta, bind};
 use crate::plan::link::Strips;
 use crate::{Error, Result, Tensor};
@@ -126,8 +126,7 @@ fn last(call: &Call<'_>, pass: Option<&'static str>) -> Found {
 /// Runs a graph operation by operation on the tile VM.
 fn unfused(graph: &GraphModule, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let blob = tensorplay_stax::blob::Blob::new(graph.clone(), graph);
-    let (tensors, numbers) = inputs.split_at(graph.graph.inputs.len());
-    let hosts = crate::graph_api::hosts(graph, numbers)?;
+    let (tensors, hosts) = parted(graph, inputs)?;
     let metas: Vec<Meta> = tensors.iter().map(Meta::of).collect();
     let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
     let how = How {

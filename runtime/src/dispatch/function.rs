@@ -295,6 +295,17 @@ impl Function {
             .map_err(|m| Error::GraphCapture(format!("`{}`: {m}", self.path)))
     }
 
+    /// The function that it calls by that number.
+    pub(super) fn reach(&self, number: usize) -> Result<&'static Function> {
+        let reach = self.callees.get(number).ok_or_else(|| {
+            let path = self.path;
+            Error::msg(format!(
+                "`{path}` has no callee {number}; this is a bug, please report it"
+            ))
+        });
+        Ok(reach?())
+    }
+
     /// Runs the compiled form of a function that returns one tensor; `None` where the plain body should run instead.
     // these three are not inlined: what they hide would be built again in every user's function
     #[track_caller]

@@ -29,6 +29,7 @@ mod rehearse;
 mod self_test;
 mod settings;
 pub(crate) mod shards;
+mod source;
 mod stack;
 mod table;
 mod tally;

@@ -4,13 +4,14 @@
 //! with inputs that its specs describe, until the call takes the path, and the results are compared with those of the graph
 //! as it was written. Invariants: the inputs are the same in every run; no random numbers of the process are drawn.
 
+use super::foreign::as_tensor;
 use super::function::{Function, HostArg};
 use super::table::State;
 use crate::bisect::{self, Tolerance};
 use crate::graph_api::Run;
 use crate::plan::bind::Meta;
 use crate::plan::link::{INLINE, link};
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Tensor, random};
 use smallvec::SmallVec;
 use tensorplay_graph::{Dim, GraphModule, Host, HostType, Symbol, TensorType};
 
@@ -114,7 +115,7 @@ impl Call {
             });
         }
         let own = path.scalars.iter().filter(|s| s.source.is_none());
-        let own = own.take(path.scalars.len() - state.consts.len()).enumerate();
+        let own = own.take(path.scalars.len() - state.declared.consts.len()).enumerate();
         let mut scalars: Vec<HostArg> = own.map(|(k, s)| HostArg::of(number(s.ty, k, round))).collect();
         if state.function.settings.isolated {
             scalars.push(HostArg::from(0usize));
@@ -149,10 +150,15 @@ impl Call {
         scalars: &[Host],
     ) -> std::result::Result<(), String> {
         let inputs = self.tensors.iter().map(Tensor::snapshot);
-        let inputs: Vec<Tensor> = inputs.chain(scalars.iter().map(|h| one(*h))).collect();
-        let expected = reference(graph, &inputs);
+        let numbers = graph.scalars.iter().zip(scalars);
+        let numbers = numbers.map(|(s, h)| as_tensor(s.ty, *h));
+        let inputs: Vec<Tensor> = inputs.chain(numbers).collect();
+        // both draw the same random numbers
+        let start = random::state();
+        let expected = random::drawing_from(start, || reference(graph, &inputs));
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
-        let (expected, mut outputs) = match (expected, f.call(&tensors, &self.scalars)) {
+        let compiled = random::drawing_from(start, || f.call(&tensors, &self.scalars));
+        let (expected, mut outputs) = match (expected, compiled) {
             (Ok(expected), Some(Ok(outputs))) => (expected, outputs),
             (Err(_), Some(Err(_))) => return Ok(()),
             (Err(e), _) => return Err(format!("its operations fail, compiled it does not: {e}")),
@@ -242,16 +248,5 @@ fn number(ty: HostType, place: usize, round: usize) -> Host {
         HostType::DType => Host::DType(DType::F32),
         HostType::F32 | HostType::F64 | HostType::FloatLiteral => Host::Float(0.5 + round as f64),
         _ => Host::Int(((1 + place + round) % 4) as i64),
-    }
-}
-
-/// A number as a tensor.
-fn one(value: Host) -> Tensor {
-    match value {
-        Host::Float(v) => Tensor::from_slice(&[v], ()),
-        Host::Bool(v) => Tensor::from_slice(&[v], ()),
-        Host::Int(v) => Tensor::from_slice(&[v], ()),
-        Host::Size(v) => Tensor::from_slice(&[v as i64], ()),
-        Host::DType(d) => Tensor::from_slice(&[d as i64], ()),
     }
 }

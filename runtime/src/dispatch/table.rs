@@ -14,10 +14,9 @@ use super::shards::Sharded;
 use super::tally::{Retired, Tally, Totals};
 use crate::backend::Codegen;
 use crate::dispatch::counters;
-use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::key_params;
-use crate::plan::link::Callable;
+use crate::plan::link::{Callable, Declared};
 use crate::plan::{Plan, Results};
 use crate::{Error, Result, Tensor, is_grad_enabled};
 use smallvec::SmallVec;
@@ -46,8 +45,7 @@ pub(super) struct State {
     /// The paths in source order.
     pub paths: Vec<Blob>,
     pub key_params: Vec<bool>,
-    /// The consts that the graphs read; they follow the parameters.
-    pub consts: Vec<Host>,
+    pub declared: Declared,
     pub table: Published,
     pub entries: Mutex<Entries>,
     /// Grows with every bind; a plan remembers the last one after which it ran.
@@ -59,7 +57,7 @@ pub(super) struct State {
     /// What the last plans leave to those of other layouts.
     pub kept: Mutex<Vec<super::miss::Bindings>>,
     /// The function as it was written, for other backends.
-    pub source: OnceLock<std::result::Result<super::foreign::Source, String>>,
+    pub source: OnceLock<std::result::Result<super::source::Source, String>>,
 }
 
 /// The plans, the newest first, and where to find them by the prints of their keys.
@@ -388,7 +386,13 @@ impl State {
             function,
             key_params: key_params(&paths),
             paths,
-            consts: consts.iter().map(|a| a.0).collect(),
+            declared: Declared {
+                name: function.path(),
+                consts: consts.iter().map(|a| a.0).collect(),
+                reuse_limit: function.reuse_limit,
+                reuse_hash: function.reuse_hash,
+                backend: function.region_backend,
+            },
             table: Published::new(Table::default()),
             entries: Mutex::default(),
             epoch: AtomicU64::new(0),
@@ -413,12 +417,13 @@ impl State {
             _ => (given, 0),
         };
         let given = HostArg::values(given);
-        if self.consts.is_empty() {
+        let consts = &self.declared.consts;
+        if consts.is_empty() {
             return (given, instance);
         }
-        let params = self.key_params.len() - self.consts.len();
+        let params = self.key_params.len() - consts.len();
         let (params, parts) = given.split_at(params.min(given.len()));
-        for part in [params, &self.consts, parts] {
+        for part in [params, consts, parts] {
             space.extend_from_slice(part);
         }
         (space, instance)
@@ -510,8 +515,8 @@ impl State {
 }
 
 impl Callable for State {
-    fn name(&self) -> &str {
-        self.function.path()
+    fn declared(&self) -> &Declared {
+        &self.declared
     }
     fn paths(&self) -> &[Blob] {
         &self.paths
@@ -520,25 +525,10 @@ impl Callable for State {
         self.function.strips
     }
     fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
-        match self.function.callees.get(number) {
-            Some(reach) => Ok(reach().state()?),
-            None => Err(no_callee(self.function, number)),
-        }
+        Ok(self.function.reach(number)?.state()?)
     }
     fn note_entry(&self, path: usize, pattern: &str) {
         super::miss::note_callee(self, path, pattern);
-    }
-    fn consts(&self) -> &[Host] {
-        &self.consts
-    }
-    fn reuse_limit(&self) -> Option<usize> {
-        self.function.reuse_limit
-    }
-    fn reuse_hash(&self) -> Option<ReuseHash> {
-        self.function.reuse_hash
-    }
-    fn own_backend(&self) -> Option<&'static str> {
-        self.function.region_backend
     }
     fn as_written(&self) -> Result<&'static dyn Callable> {
         Ok(self.function.state()?.source()?)
@@ -546,11 +536,4 @@ impl Callable for State {
     fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         self.as_written()?.run_on_own(graph, inputs)
     }
-}
-
-pub(super) fn no_callee(function: &Function, number: usize) -> Error {
-    Error::msg(format!(
-        "`{}` has no callee {number}; this is a bug, please report it",
-        function.path()
-    ))
 }

@@ -58,16 +58,7 @@ pub trait Interpreter {
     /// # Errors
     /// The first error of an operation, a broken spec, or another number of inputs than the graph takes.
     fn run(&mut self, graph: &GraphModule, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-        let (tensors, scalars) = (graph.graph.inputs.len(), graph.scalars.len());
-        if inputs.len() != tensors + scalars {
-            return Err(Error::msg(format!(
-                "graph `{}` takes {tensors} tensors and {scalars} scalars, got {} inputs",
-                graph.name,
-                inputs.len()
-            )));
-        }
-        let (inputs, numbers) = inputs.split_at(tensors);
-        let hosts = hosts(graph, numbers)?;
+        let (inputs, hosts) = parted(graph, inputs)?;
         let mut specs = crate::plan::spec::Binding::new(graph);
         for (i, t) in inputs.iter().enumerate() {
             if let Some(Some(spec)) = graph.specs.get(i) {
@@ -241,8 +232,17 @@ fn host(s: &ScalarInput, t: &Tensor) -> Result<Host> {
     })
 }
 
-/// The numbers of a call among its inputs.
-pub(crate) fn hosts(graph: &GraphModule, numbers: &[Tensor]) -> Result<Vec<Host>> {
-    let numbers = graph.scalars.iter().zip(numbers);
-    numbers.map(|(s, t)| host(s, t)).collect()
+/// The tensors and the numbers among the inputs of a graph.
+pub(crate) fn parted<'t>(graph: &GraphModule, inputs: &'t [Tensor]) -> Result<(&'t [Tensor], Vec<Host>)> {
+    let (tensors, scalars) = (graph.graph.inputs.len(), graph.scalars.len());
+    if inputs.len() != tensors + scalars {
+        return Err(Error::msg(format!(
+            "graph `{}` takes {tensors} tensors and {scalars} scalars, got {} inputs",
+            graph.name,
+            inputs.len()
+        )));
+    }
+    let (tensors, numbers) = inputs.split_at(tensors);
+    let hosts = graph.scalars.iter().zip(numbers).map(|(s, t)| host(s, t));
+    Ok((tensors, hosts.collect::<Result<_>>()?))
 }

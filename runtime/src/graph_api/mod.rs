@@ -9,7 +9,7 @@ mod interpreter;
 mod program;
 
 pub use eval::Eval;
-pub(crate) use interpreter::hosts;
+pub(crate) use interpreter::parted;
 pub use interpreter::{Interpreter, Run};
 pub use program::Program;
 pub use tensorplay_graph::{

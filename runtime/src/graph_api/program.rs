@@ -1,6 +1,6 @@
 //! `Program`: a graph that was made at run time, on the tile VM.
 
-use super::hosts;
+use super::parted;
 use crate::backend::CompileOptions;
 use crate::config;
 use crate::dispatch::how;
@@ -55,16 +55,7 @@ impl Program {
     /// # Errors
     /// The same.
     pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-        let (tensors, scalars) = (self.module.graph.inputs.len(), self.module.scalars.len());
-        if inputs.len() != tensors + scalars {
-            return Err(Error::msg(format!(
-                "graph `{}` takes {tensors} tensors and {scalars} scalars, got {} inputs",
-                self.module.name,
-                inputs.len()
-            )));
-        }
-        let (inputs, numbers) = inputs.split_at(tensors);
-        let hosts = hosts(&self.module, numbers)?;
+        let (inputs, hosts) = parted(&self.module, inputs)?;
         let plan = self.plan(inputs, &hosts)?;
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         Ok(plan.run(&inputs, &hosts)?.into_vec())

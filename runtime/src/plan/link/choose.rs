@@ -118,7 +118,7 @@ impl CalleeEntry {
 /// A region that one plan would hold for too many kinds of arguments is an error.
 pub(super) fn check_reuse(entries: &[CalleeEntry]) -> Result<()> {
     for entry in entries {
-        let Some(limit) = entry.callable.reuse_limit() else {
+        let Some(limit) = entry.callable.declared().reuse_limit else {
             continue;
         };
         let mut kinds: Vec<&CalleeEntry> = Vec::new();
@@ -236,7 +236,7 @@ impl Chooser<'_> {
 
     /// What the callee's own function makes of its arguments.
     fn hash(&self, frame: &Frame<'_>, chosen: &Chosen) -> Result<Option<u64>> {
-        let Some(hash) = frame.callable.reuse_hash() else {
+        let Some(hash) = frame.callable.declared().reuse_hash else {
             return Ok(None);
         };
         let types = self.types(frame, &frame.paths[chosen.path].module);
@@ -454,12 +454,12 @@ impl<'a, 'c> Walk<'a, 'c> {
             Callee::Function(number) => {
                 let mut callable = self.frame.callable.callee(*number)?;
                 let outer = self.chooser.backend;
-                let apart = outer != INLINE && callable.own_backend().is_some_and(|own| own != outer);
+                let apart = outer != INLINE && callable.declared().backend.is_some_and(|own| own != outer);
                 if apart {
                     callable = callable.as_written()?;
                 }
                 let mut hosts = hosts;
-                hosts.extend_from_slice(callable.consts());
+                hosts.extend_from_slice(&callable.declared().consts);
                 let frame = Frame {
                     callable,
                     paths: callable.paths().iter().collect(),

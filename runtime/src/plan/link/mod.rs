@@ -33,8 +33,12 @@ pub(crate) const INLINE: &str = "";
 
 /// A compiled function as linking sees it.
 pub(crate) trait Callable: Sync + std::fmt::Debug {
+    /// What it says of itself.
+    fn declared(&self) -> &Declared;
     /// The name in messages.
-    fn name(&self) -> &str;
+    fn name(&self) -> &'static str {
+        self.declared().name
+    }
     /// The paths in source order.
     fn paths(&self) -> &[Blob];
     /// Its strips.
@@ -43,18 +47,24 @@ pub(crate) trait Callable: Sync + std::fmt::Debug {
     fn callee(&self, number: usize) -> Result<&'static dyn Callable>;
     /// Notes that a plan holds a path of it for arguments of that pattern.
     fn note_entry(&self, path: usize, pattern: &str);
-    /// The consts that follow its own numbers.
-    fn consts(&self) -> &[Host];
-    /// How many kinds of arguments one plan may hold it for.
-    fn reuse_limit(&self) -> Option<usize>;
-    /// What tells these kinds apart; without it, the pattern.
-    fn reuse_hash(&self) -> Option<ReuseHash>;
-    /// The backend that compiles it wherever it is called, if it names one.
-    fn own_backend(&self) -> Option<&'static str>;
     /// The same function as it was written.
     fn as_written(&self) -> Result<&'static dyn Callable>;
     /// Runs a graph of it on its own backend, which compiles it if it was not yet.
     fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>>;
+}
+
+/// What a function says of itself, with kernels or as it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub name: &'static str,
+    /// The consts that follow its own numbers.
+    pub consts: Vec<Host>,
+    /// How many kinds of arguments one plan may hold it for.
+    pub reuse_limit: Option<usize>,
+    /// What tells these kinds apart; without it, the pattern.
+    pub reuse_hash: Option<ReuseHash>,
+    /// The backend that compiles it wherever it is called, if it names one.
+    pub backend: Option<&'static str>,
 }
 
 /// Where the strips of a blob's kernels are.

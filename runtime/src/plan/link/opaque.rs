@@ -37,7 +37,7 @@ impl Opaque {
             };
             let got = results.iter().map(|t| TensorType::known(t.dtype(), t.shape()));
             return Err(Error::BackendCompilerFailed {
-                backend: self.callable.own_backend().unwrap_or_default().into(),
+                backend: self.callable.declared().backend.unwrap_or_default().into(),
                 function: self.callable.name().into(),
                 node: None,
                 source: Box::new(Error::msg(format!(

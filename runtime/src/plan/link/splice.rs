@@ -64,6 +64,7 @@ struct Frame<'a> {
     trees: SmallVec<[&'a Tree; 2]>,
 }
 
+#[derive(Default)]
 struct Splicer {
     module: GraphModule,
     written: Graph,
@@ -107,13 +108,7 @@ pub(super) fn splice(
                 .collect(),
             ..GraphModule::default()
         },
-        written: Graph::default(),
-        regions: Vec::new(),
-        inputs: Vec::new(),
-        locations: 0,
-        updates: Vec::new(),
-        created: Vec::new(),
-        opaque: Vec::new(),
+        ..Splicer::default()
     };
     for (i, id) in source.graph.inputs[..own].iter().enumerate() {
         s.input(
@@ -456,7 +451,7 @@ impl Splicer {
                 }),
             ) => self.apart(f, *callable, chosen, results, (&tensors, &trees)),
             (Callee::Function(_), Some(Calls::Function { callable, chosen, .. })) => {
-                let consts = callable.consts().iter().map(|c| Expr::Literal(*c));
+                let consts = callable.declared().consts.iter().map(|c| Expr::Literal(*c));
                 let blob = callable.paths().get(chosen.path).ok_or_else(|| lost(f))?;
                 if !blob.module.writes.is_empty() {
                     let message = format!("`{}` assigns a `&mut` parameter", callable.name());
@@ -544,13 +539,7 @@ impl Splicer {
                 symbols: blob.module.symbols.clone(),
                 ..GraphModule::default()
             },
-            written: Graph::default(),
-            regions: Vec::new(),
-            inputs: Vec::new(),
-            locations: 0,
-            updates: Vec::new(),
-            created: Vec::new(),
-            opaque: Vec::new(),
+            ..Splicer::default()
         };
         // the tensors of the call by their numbers, for the fields; then those that are passed
         let mut outer: Vec<Value> = Vec::new();

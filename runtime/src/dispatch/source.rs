@@ -1,0 +1,248 @@
+//! The function as it was written, and what backends made of it.
+//!
+//! Problem: a backend may take seconds for a graph, may call the function again while it compiles, and may be asked by many
+//! threads at once. Method: what it made is kept by backend, key pattern and graph; one thread at a time asks, but for a
+//! thread that asks already.
+//! Invariants: of two threads that ask for the same, both run what was made first; what an unregistered backend made is
+//! dropped when the next one is asked.
+
+use super::function::{Function, lock};
+use super::pipeline::{self, Pipeline};
+use super::table::State;
+use crate::backend::registry::{self, STAX, Slot};
+use crate::backend::{CompileOptions, Executable, failed, guarded};
+use crate::dispatch::counters;
+use crate::example::Example;
+use crate::kernels::strip::Strip;
+use crate::ladder::{self, Rung};
+use crate::plan::link::{Callable, Declared, Opaque};
+use crate::{Error, Result, Tensor};
+use std::cell::Cell;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use tensorplay_graph::GraphModule;
+use tensorplay_stax::blob::{Blob, Instance};
+use tensorplay_stax::schedule::Schedule;
+
+/// A function as it was written.
+#[derive(Debug)]
+pub(super) struct Source {
+    function: &'static Function,
+    declared: Declared,
+    paths: Vec<Blob>,
+    made: Mutex<Vec<Arc<Compiled>>>,
+    /// One thread at a time asks a backend.
+    turn: Mutex<()>,
+}
+
+thread_local! {
+    /// Whether this thread asks a backend already: its turn is not to wait for another.
+    static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the mark of the thread back.
+struct Asking(bool);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.set(self.0);
+    }
+}
+
+/// What backends made, at most; the oldest goes first.
+const KEPT: usize = 64;
+
+/// What a backend made for an entry.
+pub(super) struct Compiled {
+    backend: u64,
+    pub name: &'static str,
+    pattern: String,
+    pub module: Arc<GraphModule>,
+    pub executable: Box<dyn Executable>,
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` compiled by `{}`", self.pattern, self.name)
+    }
+}
+
+impl State {
+    /// The function as it was written.
+    pub(super) fn source(&'static self) -> Result<&'static Source> {
+        let source = self.source.get_or_init(|| {
+            let paths = self.paths.iter().map(|b| b.source().map(|m| blob(&m)));
+            Ok(Source {
+                function: self.function,
+                declared: self.declared.clone(),
+                paths: paths
+                    .collect::<std::result::Result<_, _>>()
+                    .map_err(|e| e.to_string())?,
+                made: Mutex::default(),
+                turn: Mutex::default(),
+            })
+        });
+        source.as_ref().map_err(|m| Error::GraphCapture(m.clone()))
+    }
+}
+
+/// A graph in the form that linking takes, without kernels.
+fn blob(source: &GraphModule) -> Blob {
+    let instance = Instance {
+        inputs: Vec::new(),
+        kernels: Vec::new(),
+    };
+    Blob::linked(
+        source.clone(),
+        source.graph.clone(),
+        Schedule::default(),
+        instance,
+        source.regions.iter().map(|r| inside(r, source)).collect(),
+    )
+}
+
+/// A graph inside another, which shares the places of that.
+fn inside(region: &GraphModule, around: &GraphModule) -> Blob {
+    let mut region = region.clone();
+    if region.locations.is_empty() {
+        region.locations.clone_from(&around.locations);
+    }
+    blob(&region)
+}
+
+impl Source {
+    /// What a backend made of a graph for an entry, now or before.
+    pub(super) fn compiled(
+        &self,
+        state: &State,
+        slot: &'static Slot,
+        pattern: String,
+        module: &Arc<GraphModule>,
+        (examples, calls): (&[Example], &[Arc<Opaque>]),
+        options: &CompileOptions,
+    ) -> Result<Arc<Compiled>> {
+        let is = |c: &Compiled| c.backend == slot.id && c.pattern == pattern && c.module == *module;
+        let known = || lock(&self.made).iter().find(|c| is(c)).cloned();
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let _turn = (!ASKING.get()).then(|| lock(&self.turn));
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let _asking = Asking(ASKING.replace(true));
+        let executable = compile(state, slot, &pattern, module, (examples, calls), options)?;
+        let compiled = Arc::new(Compiled {
+            backend: slot.id,
+            name: slot.name(),
+            pattern: pattern.clone(),
+            module: module.clone(),
+            executable,
+        });
+        let mut made = lock(&self.made);
+        // a thread that did not wait may have been faster: everyone runs what was made first
+        if let Some(first) = made.iter().find(|c| is(c)) {
+            return Ok(first.clone());
+        }
+        // what backends made that are gone
+        let others: Vec<u64> = made.iter().map(|c| c.backend).collect();
+        let gone = registry::gone(&others);
+        made.retain(|c| !gone.contains(&c.backend));
+        if made.len() >= KEPT {
+            made.remove(0);
+        }
+        made.push(compiled.clone());
+        Ok(compiled)
+    }
+}
+
+impl Callable for Source {
+    fn declared(&self) -> &Declared {
+        &self.declared
+    }
+    fn paths(&self) -> &[Blob] {
+        &self.paths
+    }
+    fn strips(&self) -> &'static [Strip] {
+        &[]
+    }
+    fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
+        Ok(self.function.reach(number)?.state()?.source()?)
+    }
+    fn note_entry(&self, _: usize, _: &str) {}
+    fn as_written(&self) -> Result<&'static dyn Callable> {
+        Ok(self.function.state()?.source()?)
+    }
+    fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let slot = registry::slot(self.function.region_backend.unwrap_or(STAX))?;
+        let examples: Vec<Example> = inputs.iter().map(Example::of).collect();
+        let pattern = format!("{examples:?}");
+        let state = self.function.state()?;
+        let compiled = self.compiled(
+            state,
+            slot,
+            pattern,
+            graph,
+            (&examples, &[]),
+            &self.function.compile_options(),
+        )?;
+        counters::BACKEND_CALLS.add(1);
+        guarded(|| compiled.executable.run(inputs)).map_err(|e| error_of(slot.name(), self.function, e))
+    }
+}
+
+fn compile(
+    state: &State,
+    slot: &'static Slot,
+    pattern: &str,
+    module: &GraphModule,
+    (examples, calls): (&[Example], &[Arc<Opaque>]),
+    options: &CompileOptions,
+) -> Result<Box<dyn Executable>> {
+    let function = state.function.path();
+    if cfg!(debug_assertions) {
+        tensorplay_graph::verify(module).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Error::GraphCapture(format!(
+                "`{function}`: {}; this is a bug, please report it",
+                errors.join("; ")
+            ))
+        })?;
+    }
+    ladder::tell(Rung::Graphs, false, || {
+        format!("`{function}` for backend `{}`, {pattern}:\n{module}", slot.name())
+    });
+    counters::BACKEND_COMPILES.add(1);
+    let backend = slot.backend()?;
+    let executable = guarded(|| match pipeline::is_cut(module) {
+        false => backend.compile(module, examples, options),
+        true => Ok(Box::new(Pipeline::new(
+            module,
+            calls,
+            backend.clone(),
+            options.clone(),
+        )?)),
+    });
+    let executable = executable.map_err(|e| failed(slot.name(), function, e))?;
+    if options.strict_native && !executable.codegen().is_native() {
+        return Err(Error::NotNative {
+            function: function.into(),
+            reason: format!("backend `{}` runs {} code", slot.name(), executable.codegen()),
+        });
+    }
+    Ok(executable)
+}
+
+/// An operation's own error is the caller's; any other names the backend.
+pub(super) fn error_of(backend: &str, function: &Function, e: Error) -> Error {
+    match e {
+        Error::Shape(_)
+        | Error::DType(_)
+        | Error::Index(_)
+        | Error::Value(_)
+        | Error::Device(_)
+        | Error::OutOfMemory { .. } => e,
+        e => failed(backend, function.path(), e),
+    }
+}
+
