@@ -174,14 +174,16 @@ fn options_of_the_built_in_compiler() {
 #[test]
 fn fast_math_rounds_a_product_and_a_sum_once() {
     #[compile(fullgraph, options(fast_math))]
-    fn fast(a: &Tensor, c: &Tensor) -> [Tensor; 4] {
+    fn fast(a: [&Tensor; 4], c: &Tensor) -> [Tensor; 4] {
+        let [p, q, r, s] = a;
         let negated = -c;
-        [a * a + &negated, negated + a * a, a * a - c, c - a * a]
+        [p * p + &negated, negated + q * q, r * r - c, c - s * s]
     }
     #[compile(fullgraph)]
-    fn exact(a: &Tensor, c: &Tensor) -> [Tensor; 4] {
+    fn exact(a: [&Tensor; 4], c: &Tensor) -> [Tensor; 4] {
+        let [p, q, r, s] = a;
         let negated = -c;
-        [a * a + &negated, negated + a * a, a * a - c, c - a * a]
+        [p * p + &negated, negated + q * q, r * r - c, c - s * s]
     }
     #[compile(fullgraph, options(fast_math, native = false))]
     fn on_tiles(a: &Tensor, c: &Tensor) -> Tensor {
@@ -192,12 +194,12 @@ fn fast_math_rounds_a_product_and_a_sum_once() {
     for n in [1, 7, 33, 1025] {
         let a = Tensor::full(n, 1.0 + 2f64.powi(-12), DType::F32);
         let c = Tensor::full(n, 1.0 + 2f64.powi(-11), DType::F32);
-        let got = fast(&a, &c);
+        let got = fast([&a; 4], &c);
         for (got, want) in got.iter().zip([want, want, want, -want]) {
             assert_eq!(got.to_vec::<f32>(), vec![want; n]);
         }
         assert_eq!(on_tiles(&a, &c).to_vec::<f32>(), vec![want; n]);
-        for zero in exact(&a, &c) {
+        for zero in exact([&a; 4], &c) {
             assert_eq!(zero.to_vec::<f32>(), vec![0.0; n]);
         }
     }

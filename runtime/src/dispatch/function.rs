@@ -296,7 +296,7 @@ impl Function {
     }
 
     /// The function that it calls by that number.
-    pub(super) fn reach(&self, number: usize) -> Result<&'static Function> {
+    pub(super) fn callee(&self, number: usize) -> Result<&'static Function> {
         let reach = self.callees.get(number).ok_or_else(|| {
             let path = self.path;
             Error::msg(format!(

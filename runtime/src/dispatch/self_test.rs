@@ -115,7 +115,9 @@ impl Call {
             });
         }
         let own = path.scalars.iter().filter(|s| s.source.is_none());
-        let own = own.take(path.scalars.len() - state.declared.consts.len()).enumerate();
+        let own = own
+            .take(path.scalars.len() - state.declared.consts.len())
+            .enumerate();
         let mut scalars: Vec<HostArg> = own.map(|(k, s)| HostArg::of(number(s.ty, k, round))).collect();
         if state.function.settings.isolated {
             scalars.push(HostArg::from(0usize));

@@ -167,7 +167,7 @@ impl Callable for Source {
         &[]
     }
     fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
-        Ok(self.function.reach(number)?.state()?.source()?)
+        Ok(self.function.callee(number)?.state()?.source()?)
     }
     fn note_entry(&self, _: usize, _: &str) {}
     fn as_written(&self) -> Result<&'static dyn Callable> {
@@ -245,4 +245,3 @@ pub(super) fn error_of(backend: &str, function: &Function, e: Error) -> Error {
         e => failed(backend, function.path(), e),
     }
 }
-

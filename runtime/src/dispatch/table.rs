@@ -525,7 +525,7 @@ impl Callable for State {
         self.function.strips
     }
     fn callee(&self, number: usize) -> Result<&'static dyn Callable> {
-        Ok(self.function.reach(number)?.state()?)
+        Ok(self.function.callee(number)?.state()?)
     }
     fn note_entry(&self, path: usize, pattern: &str) {
         super::miss::note_callee(self, path, pattern);
