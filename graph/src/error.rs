@@ -69,6 +69,8 @@ pub struct OpError {
     pub help: Option<String>,
     /// The arguments at fault, as positions in the call; diagnostics underline them.
     pub args: Vec<usize>,
+    /// The place of the operation and its text, `src/main.rs:8: h.matmul(w)`, where compiled code knows it.
+    pub location: Option<String>,
 }
 
 impl OpError {
@@ -81,6 +83,7 @@ impl OpError {
             message: message.into(),
             help: None,
             args: Vec::new(),
+            location: None,
         }
     }
 
@@ -98,6 +101,13 @@ impl OpError {
             self.op = op.name();
             self.args.clear();
         }
+        self
+    }
+
+    /// Says where the operation is, unless it is known already.
+    #[must_use]
+    pub fn located(mut self, location: Option<String>) -> OpError {
+        self.location = self.location.or(location);
         self
     }
 

@@ -53,7 +53,7 @@ mod within;
 /// |---|---|
 /// | `spec(x = f32[B, 784], pair = (f32[2], i64[2]), return = f32[B, 10])` | dtypes and sizes to check at build time and at each call, one a tensor; also `#[spec(f32[B, 784])]` on a parameter |
 /// | `dtypes(f32, f16, ..)` | the float types to emit kernels for, f32 by default; others run on the tile VM |
-/// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes |
+/// | `dynamic = true`, or `dynamic_shapes = true` | one entry serves all sizes that no spec fixes but 0 and 1, which have entries of their own |
 /// | `specialize(x = f32[1, 784])`, once or more | kernels for these sizes beside the general ones; a graph break is an error |
 /// | `fullgraph` | a graph break is an error, and functions that are called are looked up |
 /// | `inline(path, ..)` | these functions are looked up without `fullgraph` too; any other call is a graph break |

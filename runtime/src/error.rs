@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// A call needed another entry in a table that is full.
     #[error(
-        "error[TP0904]: `{function}` reached its recompile limit of {limit} entries\n  help: mark the dimension that changes as dynamic, name it in a spec, or raise `recompile_limit`"
+        "error[TP0904]: `{function}` reached its recompile limit of {limit} entries\n  help: mark the dimension that changes as dynamic, name it in a spec, or raise `recompile_limit`; sizes 0 and 1 have entries of their own in any case"
     )]
     RecompileLimit {
         /// The compiled function's name.
@@ -173,7 +173,7 @@ pub enum Error {
 
 fn suggest(names: &[String]) -> String {
     if names.is_empty() {
-        String::new()
+        "\n  help: register it with register_backend(..); list_backends(..) tells which names are known".into()
     } else {
         format!("\n  help: did you mean `{}`?", names.join("` or `"))
     }
@@ -273,7 +273,21 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn raise(self) -> ! {
-        panic!("{self}")
+        match self.location() {
+            Some(location) => panic!("{self}\n  note: at {location}"),
+            None => panic!("{self}"),
+        }
+    }
+
+    /// Where in a compiled function the operation is that an error is of, and its text: `src/main.rs:8: h.matmul(w)`.
+    /// `None` in eager code, whose panics are at that line, and where no operation is at fault.
+    pub fn location(&self) -> Option<&str> {
+        match self {
+            Error::Shape(e) | Error::DType(e) | Error::Index(e) | Error::Value(e) | Error::Device(e) => {
+                e.location.as_deref()
+            },
+            _ => None,
+        }
     }
 
     pub(crate) fn shape(code: Code, op: &'static str, message: impl Into<String>) -> Error {
@@ -375,6 +389,11 @@ mod tests {
             suggestions: vec!["stax".into()],
         };
         assert!(e.to_string().contains("did you mean `stax`?"), "{e}");
+        let unlike = Error::InvalidBackend {
+            name: "tvm".into(),
+            suggestions: Vec::new(),
+        };
+        assert!(unlike.to_string().contains("register_backend(..)"), "{unlike}");
         let e = Error::BackendCompilerFailed {
             backend: "tvm".into(),
             function: "f".into(),

@@ -39,6 +39,7 @@ pub fn instance<T: ?Sized>(this: &T) -> HostArg {
 ///
 /// # Panics
 /// They differ, or a parameter has no spec that says what to test with.
+#[track_caller]
 pub fn self_test(f: &'static Function) {
     crate::dispatch::self_test(f);
 }

@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitBool, LitInt, LitStr, Path, Token};
-use tensorplay_graph::DType;
+use tensorplay_graph::{DType, compile_option};
 
 /// The value of an argument, as written.
 pub(crate) enum Written {
@@ -51,7 +51,15 @@ pub(crate) fn arguments(
             continue;
         };
         let Some(argument) = table.iter().find(|a| name == a.name) else {
-            errors.push(unknown("argument", &name, table.iter().map(|a| a.name)));
+            let d = match compile_option(&name.to_string()) {
+                Some(option) if table.iter().any(|a| matches!(a.takes, Takes::Settings)) => {
+                    let message = format!("`{name}` is an option, not an argument");
+                    Diagnostic::new(code::UNKNOWN_ARGUMENT, &name, message)
+                        .help(format!("write options({})", option.name))
+                }
+                _ => unknown("argument", &name, table.iter().map(|a| a.name)),
+            };
+            errors.push(d);
             continue;
         };
         let name = argument.name;

@@ -53,3 +53,6 @@ fn not_dynamic(x: &Tensor) -> Tensor { x.relu() }
 
 #[compile(inline(helpers::shifed, scaled, scaled))]
 fn inlined(x: &Tensor) -> Tensor { scaled(&helpers::shifted(x)) }
+
+#[compile(fast_math)]
+fn option_as_argument(x: &Tensor) -> Tensor { x.relu() }

@@ -100,9 +100,9 @@ where
 /// [`BackendEntry`](crate::compiler::BackendEntry). It is known by name, and made when it is looked up first.
 ///
 /// ```
-/// # extern crate tensorplay_runtime as tensorplay;
+/// # mod tensorplay { pub use tensorplay_runtime::*; pub use tensorplay_runtime::graph_api as graph; }
 /// use tensorplay::compiler::{Backend, BackendCapabilities, BackendEntry, Executable, lookup_backend};
-/// use tensorplay::{Tensor, graph_api::{GraphModule, Run}, submit_backend};
+/// use tensorplay::{Tensor, graph::{GraphModule, Run}, submit_backend};
 ///
 /// submit_backend!(BackendEntry {
 ///     name: "as_is",

@@ -97,7 +97,7 @@ impl Slot {
         if let Some(backend) = made() {
             return Ok(backend);
         }
-        let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "make", e))?;
+        let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "BackendEntry::make", e))?;
         let backend: Arc<dyn Backend> = make.into();
         if self.is_live() {
             *lock(&self.made) = Some(Made(backend.clone()));
@@ -258,19 +258,23 @@ fn nearest(name: &str, known: &[&'static str]) -> Vec<String> {
 }
 
 fn register(entry: &'static BackendEntry, tag: Option<&'static str>) -> Result<()> {
-    let refused = |message: &str| {
+    let refused = |message: &str, help: &str| {
         Err(Error::BackendUnavailable {
             name: entry.name.into(),
             message: message.into(),
-            help: "register it under another name, or call unregister_backend(..) first".into(),
+            help: help.into(),
         })
     };
     if entry.name.trim().is_empty() {
-        return refused("a backend needs a name");
+        return refused("a backend needs a name", "set the `name` of its entry");
     }
     let mut names = lock(&NAMES);
-    if names.owned.contains_key(entry.name) {
-        return refused("a backend of this name is already registered");
+    if let Some(there) = names.owned.get(entry.name) {
+        let help = match there.built_in {
+            true => "it is built in and stays: register yours under another name",
+            false => "register it under another name, or call unregister_backend(..) first",
+        };
+        return refused("a backend of this name is already registered", help);
     }
     names.owned.insert(entry.name, Slot::new(entry, tag, false));
     Ok(())
@@ -301,7 +305,7 @@ pub fn register_experimental_backend(entry: &'static BackendEntry) -> Result<()>
 }
 
 /// Takes back a registration; what it compiled is not run again. A name that nobody registered, and one that is built in,
-/// is left alone. If it is the default backend, `"stax"` is the default again.
+/// is left alone. A function whose attribute has the path of an entry, `backend = ENTRY`, registers it again at its next call. If it is the default backend, `"stax"` is the default again.
 pub fn unregister_backend(name: &str) {
     let slot = {
         let mut names = lock(&NAMES);

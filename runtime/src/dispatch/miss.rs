@@ -50,7 +50,9 @@ pub(crate) fn how(options: &CompileOptions, function: &str) -> Result<How> {
     let is = |name: &str| on.get(name).copied().unwrap_or(false);
     for name in ["cudagraphs", "max_autotune", "coordinate_descent_tuning"] {
         if is(name) {
-            log::debug!("`{function}`: skipping {name} due to cpu device");
+            ladder::tell(Rung::Kernels, false, || {
+                format!("`{function}`: skipping {name} due to cpu device")
+            });
         }
     }
     let emulate = is("emulate_precision_casts");

@@ -13,7 +13,8 @@ pub(crate) use interpreter::parted;
 pub use interpreter::{Interpreter, Run};
 pub use program::Program;
 pub use tensorplay_graph::{
-    Arg, Builder, Code, Dim, DrawError, Edit, EditError, EvalArg, Expr, Graph, GraphModule, Host, HostType,
-    Location, Node, NodeId, NodeKind, Op, OpError, ParseError, Shape, Symbol, TensorType, Transformer, Value,
-    VerifyError, op, passes, verify,
+    Arg, Builder, Code, Dim, DrawError, Edit, EditError, Env, EvalArg, Expr, Graph, GraphModule, Host,
+    HostBinary, HostError, HostType, HostUnary, Location, Node, NodeId, NodeKind, Op, OpError, OpErrorKind,
+    ParseError, Proxy, RegionCall, Scalar, ScalarInput, Shape, Symbol, TensorType, TraceError, Tracer, TransformError,
+    Transformer, Value, VerifyError, VerifyErrorKind, op, passes, surgery, tracer, verify,
 };

@@ -175,7 +175,7 @@ impl Chooser<'_> {
             // binding names the operation that has too few results
             let results = match walk.run(&blob.written, types, &scalars) {
                 Err(Stop::Type(TypeError::Eval(EvalError::Results { .. }))) => Vec::new(),
-                other => other.map_err(Stop::into_error)?,
+                other => other.map_err(|stop| stop.at_place(blob).into_error())?,
             };
             let chosen = Chosen {
                 path,
@@ -385,6 +385,19 @@ impl From<EvalError> for Stop {
 }
 
 impl Stop {
+    /// The same, with the place of the operation in the source.
+    fn at_place(self, blob: &Blob) -> Stop {
+        let Stop::Type(TypeError::Op(id, e)) = self else {
+            return self;
+        };
+        let source = blob.source().ok();
+        let place = source.as_ref().and_then(|m| {
+            let place = m.locations.get(blob.written.node(id).location as usize)?;
+            (place.line > 0).then(|| format!("{}:{}: {}", m.file, place.line, place.text))
+        });
+        Stop::Type(TypeError::Op(id, e.located(place)))
+    }
+
     fn into_error(self) -> Error {
         match self {
             Stop::Type(e) => PathTypes::error(e),
