@@ -93,8 +93,8 @@ impl HostType {
     }
 }
 
-/// The value of a host expression.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+/// The value of a host expression. Two are equal if they are the same, floats bit for bit: 0 is not -0, and NaN is itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Host {
     /// Any integer type.
     Int(i64),
@@ -108,16 +108,23 @@ pub enum Host {
     Size(u64),
 }
 
-impl Host {
-    /// Whether both are the same value, floats bit for bit: 0 is not -0, and NaN is itself.
+impl PartialEq for Host {
     #[inline]
-    pub fn same(self, other: Host) -> bool {
-        match (self, other) {
+    fn eq(&self, other: &Host) -> bool {
+        match (*self, *other) {
             (Host::Float(a), Host::Float(b)) => a.to_bits() == b.to_bits(),
-            (a, b) => a == b,
+            (Host::Int(a), Host::Int(b)) => a == b,
+            (Host::Bool(a), Host::Bool(b)) => a == b,
+            (Host::DType(a), Host::DType(b)) => a == b,
+            (Host::Size(a), Host::Size(b)) => a == b,
+            _ => false,
         }
     }
+}
 
+impl Eq for Host {}
+
+impl Host {
     /// A `usize`.
     pub fn size(v: usize) -> Host {
         i64::try_from(v).map_or(Host::Size(v as u64), Host::Int)

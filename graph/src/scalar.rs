@@ -6,7 +6,8 @@ use std::fmt;
 
 /// A number that is not a tensor. It never widens a tensor's dtype; only a float scalar turns an
 /// integer or Bool tensor into f32.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+/// Two are equal if they are the same, floats bit for bit: 0 is not -0, and NaN is itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Scalar {
     /// A floating-point number.
     Float(f64),
@@ -15,6 +16,19 @@ pub enum Scalar {
     /// A truth value.
     Bool(bool),
 }
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        match (*self, *other) {
+            (Scalar::Float(a), Scalar::Float(b)) => a.to_bits() == b.to_bits(),
+            (Scalar::Int(a), Scalar::Int(b)) => a == b,
+            (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Scalar {}
 
 impl Scalar {
     /// The value as f64.

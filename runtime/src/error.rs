@@ -173,7 +173,8 @@ pub enum Error {
 
 fn suggest(names: &[String]) -> String {
     if names.is_empty() {
-        "\n  help: register it with register_backend(..); list_backends(..) tells which names are known".into()
+        "\n  help: register it with register_backend(..); list_backends(..) tells which names are known"
+            .into()
     } else {
         format!("\n  help: did you mean `{}`?", names.join("` or `"))
     }
@@ -285,7 +286,7 @@ impl Error {
         match self {
             Error::Shape(e) | Error::DType(e) | Error::Index(e) | Error::Value(e) | Error::Device(e) => {
                 e.location.as_deref()
-            },
+            }
             _ => None,
         }
     }

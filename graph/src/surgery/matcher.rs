@@ -131,7 +131,7 @@ impl<'a> Matcher<'a> {
                     }
                 }
             }
-            (Expr::Literal(p), Expr::Literal(t)) => p.same(*t),
+            (Expr::Literal(p), Expr::Literal(t)) => p == t,
             (Expr::Dim(v, i), Expr::Dim(w, j)) => self.value(*v, *w) && self.host(i, j),
             (Expr::Rank(v), Expr::Rank(w))
             | (Expr::ElemCount(v), Expr::ElemCount(w))
@@ -158,7 +158,7 @@ fn stands_for(scalar: HostType, got: HostType) -> bool {
 /// Whether two expressions are the same, floats bit for bit.
 fn same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
-        (Expr::Literal(a), Expr::Literal(b)) => a.same(*b),
+        (Expr::Literal(a), Expr::Literal(b)) => a == b,
         (Expr::Dim(v, i), Expr::Dim(w, j)) => v == w && same(i, j),
         (Expr::Cast(t, a), Expr::Cast(u, b)) => t == u && same(a, b),
         (Expr::Unary(t, a), Expr::Unary(u, b)) => t == u && same(a, b),

@@ -25,7 +25,6 @@ pub use options::{CompileOptions, OptionValue, list_mode_options};
 pub use registry::{
     ListBackends, get_backend_capabilities, get_default_backend, list_backends, lookup_backend,
     register_backend, register_debug_backend, register_experimental_backend, set_default_backend,
-    unregister_backend,
 };
 pub(crate) use scope::current as scope;
 pub use scope::with_backend;

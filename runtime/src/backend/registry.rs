@@ -8,6 +8,7 @@
 use super::entry::{BackendCapabilities, BackendEntry, CONTRACT_VERSION};
 use super::{Backend, failed, guarded};
 use crate::{Error, Result};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -93,10 +94,18 @@ impl Slot {
         if let Some(backend) = made() {
             return Ok(backend);
         }
+        if MAKING.with_borrow(|m| m.contains(&self.id)) {
+            return Err(failed(
+                self.name(),
+                "BackendEntry::make",
+                Error::msg("it looks itself up while it is made"),
+            ));
+        }
         let _turn = lock(&self.making);
         if let Some(backend) = made() {
             return Ok(backend);
         }
+        let _making = Making::of(self.id);
         let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "BackendEntry::make", e))?;
         let backend: Arc<dyn Backend> = make.into();
         if self.is_live() {
@@ -109,6 +118,26 @@ impl Slot {
         self.live.store(false, Relaxed);
         // dropped after the lock is released
         let _made = lock(&self.made).take();
+    }
+}
+
+thread_local! {
+    /// The backends that this thread makes.
+    static MAKING: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Making;
+
+impl Making {
+    fn of(id: u64) -> Making {
+        MAKING.with_borrow_mut(|m| m.push(id));
+        Making
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        MAKING.with_borrow_mut(|m| m.pop());
     }
 }
 
@@ -304,24 +333,19 @@ pub fn register_experimental_backend(entry: &'static BackendEntry) -> Result<()>
     register(entry, Some("experimental"))
 }
 
-/// Takes back a registration; what it compiled is not run again. A name that nobody registered, and one that is built in,
-/// is left alone. A function whose attribute has the path of an entry, `backend = ENTRY`, registers it again at its next call. If it is the default backend, `"stax"` is the default again.
-pub fn unregister_backend(name: &str) {
+/// Takes a name back, unless it is built in or nobody's; the number of the registration that is gone.
+pub(crate) fn unregister(name: &str) -> Option<u64> {
     let slot = {
         let mut names = lock(&NAMES);
-        let owned = names.owned.get(name).copied().filter(|s| !s.built_in);
-        match owned {
-            Some(slot) => {
-                names.owned.remove(name);
-                slot
-            }
-            None => return,
-        }
+        let slot = names.owned.get(name).copied().filter(|s| !s.built_in)?;
+        names.owned.remove(name);
+        slot
     };
     if default_slot().is_some_and(|d| d.id == slot.id) {
         DEFAULT.store(std::ptr::null_mut(), std::sync::atomic::Ordering::Release);
     }
     slot.retire();
+    Some(slot.id)
 }
 
 /// What [`list_backends`] lists.

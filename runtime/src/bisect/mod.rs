@@ -116,8 +116,10 @@ pub fn bisect(
     let (got, Record { calls, variables }) = record::recorded(|| random::drawing_from(start, compiled));
     let restore = || variables.restore().and_then(|()| before.restore());
     restore()?;
+    // also when the plain body panics
+    let put_back = Restored([&variables, &before]);
     let want = random::drawing_from(start, || disable_capture(|| f(inputs)));
-    restore()?;
+    drop(put_back);
     if let Ok(got) = &got
         && tolerance.accepts(std::slice::from_ref(got), std::slice::from_ref(&want))
     {
@@ -139,6 +141,18 @@ pub fn bisect(
     .with_help(
         "look at the plain code between them, or give a tolerance that the sum of their roundings keeps",
     ))
+}
+
+/// Gives variables their old values when it is dropped.
+struct Restored<'a>([&'a Variables; 2]);
+
+impl Drop for Restored<'_> {
+    fn drop(&mut self) {
+        for variables in self.0 {
+            // values of their own shape and dtype are always taken
+            let _ = variables.restore();
+        }
+    }
 }
 
 /// The first fused group of a call that gives something else than its operations one by one.

@@ -11,13 +11,12 @@ use super::function::{Function, lock};
 use super::key::Key;
 use super::miss::{Made, check_limits};
 use super::pattern::{dim, pattern};
-use super::source::{Compiled, error_of};
+use super::source::Compiled;
 use super::table::{EntryKey, Exec, State, check_variable};
+use crate::backend::failed;
 use crate::backend::registry::Slot;
-use crate::backend::{failed, guarded};
 use crate::config;
 use crate::device::same_device;
-use crate::dispatch::counters;
 use crate::example::Example;
 use crate::plan::bind::{Meta, PathTypes};
 use crate::plan::link::{INLINE, Strips, link, typed};
@@ -82,7 +81,6 @@ impl Foreign {
     }
 
     pub(super) fn run(&self, tensors: &[&Tensor], scalars: &[Host]) -> Result<Results> {
-        counters::BACKEND_CALLS.add(1);
         let module = self.module();
         let mut updated = Vec::with_capacity(module.updates.len());
         for &i in &module.updates {
@@ -93,9 +91,7 @@ impl Foreign {
             check_variable(&module.graph.node(id).name, t)?;
         }
         let inputs = self.inputs.of(tensors, scalars);
-        let c = &self.compiled;
-        let results =
-            guarded(|| c.executable.run(&inputs)).map_err(|e| error_of(c.name, self.function, e))?;
+        let results = self.compiled.run(self.function, &inputs)?;
         self.check(&results)?;
         let mut results = Results::from_vec(results);
         let returned = module.returned();
@@ -195,10 +191,18 @@ pub(super) fn prepare(
         Strips::Each(_, calls) => calls.as_slice(),
         Strips::One(_) => &[],
     };
+    // where sizes are numbers, a backend may rely on the strides that it was shown
+    let made_for = match options.dynamic {
+        true => pattern,
+        false => {
+            let strides: Vec<&[usize]> = examples.iter().map(Example::strides).collect();
+            format!("{pattern}, strides {strides:?}")
+        }
+    };
     let compiled = source.compiled(
         state,
         slot,
-        pattern,
+        made_for,
         &Arc::new(module),
         (&examples, calls),
         &options,
@@ -208,7 +212,7 @@ pub(super) fn prepare(
         linked: linked.blob,
         lengths: linked.lengths,
         counts: StepCounts::default(),
-        codegen: compiled.executable.codegen(),
+        codegen: compiled.codegen,
         exec: Exec::Foreign(Foreign {
             function: state.function,
             compiled,

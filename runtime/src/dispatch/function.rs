@@ -103,6 +103,16 @@ pub fn reset() {
     registry::reset();
 }
 
+/// Takes back a registration; what it compiled is not run again, and is freed when the last call of it ends. A name that
+/// nobody registered, and one that is built in, is left alone. If it is the default backend, `"stax"` is the default again.
+/// A function whose attribute has the path of an entry, `backend = ENTRY`, registers it again at its next call.
+pub fn unregister_backend(name: &str) {
+    if let Some(id) = registry::unregister(name) {
+        let functions = lock(&FUNCTIONS).clone();
+        functions.iter().for_each(|f| f.forget(id));
+    }
+}
+
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -446,6 +456,13 @@ impl Function {
     fn clear(&self) {
         if let Some(Ok(state)) = self.state.get() {
             state.clear();
+        }
+    }
+
+    /// Forgets those of a backend.
+    fn forget(&self, backend: u64) {
+        if let Some(Ok(state)) = self.state.get() {
+            state.forget(backend);
         }
     }
 }

@@ -113,15 +113,10 @@ impl Key {
                 && a.requires_grad == b.requires_grad
                 && a.shape == b.shape
         };
-        let same = |(a, b): (&Option<Host>, &Option<Host>)| match (a, b) {
-            (Some(a), Some(b)) => a.same(*b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
         self.grad == other.grad
             && self.tensors.len() == other.tensors.len()
             && self.tensors.iter().zip(&other.tensors).all(alike)
-            && self.scalars.len() == other.scalars.len()
-            && self.scalars.iter().zip(&other.scalars).all(same)
+            && self.scalars == other.scalars
     }
 
     #[inline(always)]
@@ -137,6 +132,6 @@ impl Key {
             }
         }
         let mut scalars = self.scalars.iter().zip(scalars);
-        scalars.all(|(k, h)| k.is_none_or(|k| k.same(*h)))
+        scalars.all(|(k, h)| k.is_none_or(|k| k == *h))
     }
 }

@@ -6,7 +6,7 @@ use super::guard::GuardChain;
 use super::key::Key;
 use super::pattern::pattern;
 use super::reason::{self, Recompile};
-use super::table::{Bound, BoundBlob, Entries, EntryKey, EntryState, Exec, State, made as made_at};
+use super::table::{Bound, BoundBlob, Entries, EntryKey, EntryState, Exec, State, Table, made as made_at};
 use super::tally::Tally;
 use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{Codegen, CompileOptions};
@@ -19,6 +19,7 @@ use crate::plan::link::{LinkedBlob, Strips, link};
 use crate::plan::{Plan, StepCounts};
 use crate::{Error, Result, Tensor};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -223,6 +224,9 @@ pub(super) fn bind(
         Some(slot) => Some(foreign::prepare(state, slot, tensors, scalars, of)?),
         None => None,
     };
+    let _binding = Binding::of(state)?;
+    // declared first, dropped when no lock is held
+    let _old;
     let mut entries = lock(&state.entries);
     let table = state.table.load();
     if let Some(bound) = state.find(&table, tensors, scalars, of) {
@@ -230,7 +234,36 @@ pub(super) fn bind(
         return Ok(bound.clone());
     }
     counters::MISSES.add(1);
-    publish(state, &mut entries, backend, compiled, tensors, scalars, of)
+    let bound;
+    (bound, _old) = publish(state, &mut entries, backend, compiled, tensors, scalars, of)?;
+    Ok(bound)
+}
+
+thread_local! {
+    /// The functions of which this thread binds a call, by address.
+    static BINDING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A call is bound under a lock: what runs meanwhile, such as a `reuse_hash_fn`, must not call the function again.
+struct Binding;
+
+impl Binding {
+    fn of(state: &'static State) -> Result<Binding> {
+        let address = std::ptr::from_ref(state).addr();
+        if BINDING.with_borrow(|b| b.contains(&address)) {
+            let function = state.function.path();
+            let e = Error::msg(format!("`{function}` is called while a call of it is bound"));
+            return Err(e.with_help("a `reuse_hash_fn` must not call the function that it is asked for"));
+        }
+        BINDING.with_borrow_mut(|b| b.push(address));
+        Ok(Binding)
+    }
+}
+
+impl Drop for Binding {
+    fn drop(&mut self) {
+        BINDING.with_borrow_mut(|b| b.pop());
+    }
 }
 
 fn publish(
@@ -241,7 +274,7 @@ fn publish(
     tensors: &[&Tensor],
     scalars: &[Host],
     of: (u64, u64),
-) -> Result<Arc<Bound>> {
+) -> Result<(Arc<Bound>, Arc<Table>)> {
     let config = config::checked()?;
     ladder::check()?;
     let settings = &state.function.settings;
@@ -285,8 +318,8 @@ fn publish(
         tally: Tally::new(made.path, made.counts),
         seen: AtomicU64::new(made_at(epoch)),
     });
-    state.put(bound.clone(), &evicted);
-    Ok(bound)
+    let old = state.put(bound.clone(), &evicted);
+    Ok((bound, old))
 }
 
 /// Whether the limits allow an entry.
@@ -320,16 +353,15 @@ pub(super) fn check_limits(
     Ok(())
 }
 
-/// Sees to it that an entry fits the limits; the entry that goes for it.
-fn make_room(
-    state: &State,
-    entries: &mut Entries,
-    new: &EntryKey<'_>,
-    config: &Config,
-) -> Result<Option<u64>> {
+/// Entries of all instances of a function with `isolate_recompiles`: nothing tells which of them are gone.
+const OF_ALL_INSTANCES: usize = 256;
+
+/// Sees to it that an entry fits the limits; the entries that go for it.
+fn make_room(state: &State, entries: &mut Entries, new: &EntryKey<'_>, config: &Config) -> Result<Vec<u64>> {
     check_limits(state, entries, new, config)?;
+    let mut evicted = Vec::new();
     if entries.find(new).is_some() {
-        return Ok(None);
+        return Ok(evicted);
     }
     if entries.made >= config.accumulated_recompile_limit.max(1) && !entries.told {
         entries.told = true;
@@ -339,14 +371,20 @@ fn make_room(
             entries.made
         );
     }
-    if entries.of(new.instance).count() < state.function.settings.limit(config) {
-        return Ok(None);
-    }
-    let coldest = entries.coldest(new.instance, &state.table.load());
-    if let Some(id) = coldest {
+    let limit = state.function.settings.limit(config);
+    let table = state.table.load();
+    loop {
+        let among = match entries.of(new.instance).count() >= limit {
+            true => Some(new.instance),
+            false if entries.live.len() >= OF_ALL_INSTANCES.max(limit) => None,
+            false => return Ok(evicted),
+        };
+        let Some(id) = entries.coldest(among, &table) else {
+            return Ok(evicted);
+        };
         entries.drop_entry(id);
+        evicted.push(id);
     }
-    Ok(coldest)
 }
 
 /// Tells of an entry that is new, and why it is needed.

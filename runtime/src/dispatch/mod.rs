@@ -36,7 +36,7 @@ mod tally;
 
 pub use assumed::{Assumed, Constant, assumed};
 pub use broken::{BreakRecord, leave};
-pub use function::{Function, HostArg, NestedCompileRegionOptions, reset};
+pub use function::{Function, HostArg, NestedCompileRegionOptions, reset, unregister_backend};
 pub(crate) use miss::how;
 pub use mode::{Disabled, disable_capture, disabled, is_compiling, is_exporting, mark_static, probe};
 pub use outputs::Outputs;

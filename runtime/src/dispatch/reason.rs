@@ -112,7 +112,7 @@ fn difference(module: &GraphModule, old: &Key, new: &Key) -> Vec<String> {
     for (i, (a, b)) in old.scalars.iter().zip(&new.scalars).enumerate() {
         let show = |h: &Host| Expr::Literal(*h).to_string();
         if let (Some(a), Some(b)) = (a, b)
-            && !a.same(*b)
+            && a != b
         {
             let what = own.get(i).copied().unwrap_or("a field");
             found.push(format!("{what} == {}, got {}", show(a), show(b)));

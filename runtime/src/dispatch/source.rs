@@ -10,7 +10,7 @@ use super::function::{Function, lock};
 use super::pipeline::{self, Pipeline};
 use super::table::State;
 use crate::backend::registry::{self, STAX, Slot};
-use crate::backend::{CompileOptions, Executable, failed, guarded};
+use crate::backend::{Codegen, CompileOptions, Executable, failed, guarded};
 use crate::dispatch::counters;
 use crate::example::Example;
 use crate::kernels::strip::Strip;
@@ -58,7 +58,8 @@ pub(super) struct Compiled {
     pub name: &'static str,
     pattern: String,
     pub module: Arc<GraphModule>,
-    pub executable: Box<dyn Executable>,
+    executable: Box<dyn Executable>,
+    pub codegen: Codegen,
 }
 
 impl fmt::Debug for Compiled {
@@ -126,18 +127,21 @@ impl Source {
         if let Some(known) = known() {
             return Ok(known);
         }
+        // declared first, dropped when no lock is held: what a backend made may call the function again
+        let mut dropped: Vec<Arc<Compiled>> = Vec::new();
         let _turn = (!ASKING.get()).then(|| lock(&self.turn));
         if let Some(known) = known() {
             return Ok(known);
         }
         let _asking = Asking(ASKING.replace(true));
-        let executable = compile(state, slot, &pattern, module, (examples, calls), options)?;
+        let (executable, codegen) = compile(state, slot, &pattern, module, (examples, calls), options)?;
         let compiled = Arc::new(Compiled {
             backend: slot.id,
             name: slot.name(),
             pattern: pattern.clone(),
             module: module.clone(),
             executable,
+            codegen,
         });
         let mut made = lock(&self.made);
         // a thread that did not wait may have been faster: everyone runs what was made first
@@ -147,12 +151,29 @@ impl Source {
         // what backends made that are gone
         let others: Vec<u64> = made.iter().map(|c| c.backend).collect();
         let gone = registry::gone(&others);
-        made.retain(|c| !gone.contains(&c.backend));
+        dropped.extend(made.extract_if(.., |c| gone.contains(&c.backend)));
         if made.len() >= KEPT {
-            made.remove(0);
+            dropped.push(made.remove(0));
         }
         made.push(compiled.clone());
         Ok(compiled)
+    }
+}
+
+impl Source {
+    /// Takes away what backends made, by their numbers; the caller drops it when it holds no lock.
+    pub(super) fn take(&self, of: impl Fn(u64) -> bool) -> Vec<Arc<Compiled>> {
+        lock(&self.made).extract_if(.., |c| of(c.backend)).collect()
+    }
+}
+
+impl Compiled {
+    /// Runs it. A result is a value of its own, also where the backend has it in a variable.
+    pub(super) fn run(&self, function: &Function, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        counters::BACKEND_CALLS.add(1);
+        let results =
+            guarded(|| self.executable.run(inputs)).map_err(|e| error_of(self.name, function, e))?;
+        Ok(results.iter().map(Tensor::snapshot).collect())
     }
 }
 
@@ -186,8 +207,7 @@ impl Callable for Source {
             (&examples, &[]),
             &self.function.compile_options(),
         )?;
-        counters::BACKEND_CALLS.add(1);
-        guarded(|| compiled.executable.run(inputs)).map_err(|e| error_of(slot.name(), self.function, e))
+        compiled.run(self.function, inputs)
     }
 }
 
@@ -198,7 +218,7 @@ fn compile(
     module: &GraphModule,
     (examples, calls): (&[Example], &[Arc<Opaque>]),
     options: &CompileOptions,
-) -> Result<Box<dyn Executable>> {
+) -> Result<(Box<dyn Executable>, Codegen)> {
     let function = state.function.path();
     if cfg!(debug_assertions) {
         tensorplay_graph::verify(module).map_err(|errors| {
@@ -223,18 +243,19 @@ fn compile(
             options.clone(),
         )?)),
     });
-    let executable = executable.map_err(|e| failed(slot.name(), function, e))?;
-    if options.strict_native && !executable.codegen().is_native() {
+    let told = executable.and_then(|e| Ok((guarded(|| Ok(e.codegen()))?, e)));
+    let (codegen, executable) = told.map_err(|e| failed(slot.name(), function, e))?;
+    if options.strict_native && !codegen.is_native() {
         return Err(Error::NotNative {
             function: function.into(),
-            reason: format!("backend `{}` runs {} code", slot.name(), executable.codegen()),
+            reason: format!("backend `{}` runs {codegen} code", slot.name()),
         });
     }
-    Ok(executable)
+    Ok((executable, codegen))
 }
 
 /// An operation's own error is the caller's; any other names the backend.
-pub(super) fn error_of(backend: &str, function: &Function, e: Error) -> Error {
+fn error_of(backend: &str, function: &Function, e: Error) -> Error {
     match e {
         Error::Shape(_)
         | Error::DType(_)

@@ -11,6 +11,7 @@ use super::key::{Key, print_of};
 use super::published::Published;
 use super::reason::Recompile;
 use super::shards::Sharded;
+use super::source::Compiled;
 use super::tally::{Retired, Tally, Totals};
 use crate::backend::Codegen;
 use crate::dispatch::counters;
@@ -218,13 +219,18 @@ impl Entries {
         entry.id
     }
 
-    /// The entry of that instance which was used least lately.
-    pub(super) fn coldest(&self, instance: u64, table: &[Arc<Bound>]) -> Option<u64> {
+    /// The entry which was used least lately, of that instance or of all.
+    pub(super) fn coldest(&self, instance: Option<u64>, table: &[Arc<Bound>]) -> Option<u64> {
         let used = |e: &EntryState| {
             let plans = table.iter().filter(|b| b.entry == e.id);
             plans.map(|b| b.seen.load(Relaxed)).fold(e.stamp, u64::max)
         };
-        self.of(instance).min_by_key(|e| (used(e), e.id)).map(|e| e.id)
+        let of = |e: &&EntryState| instance.is_none_or(|i| e.instance == i);
+        self.live
+            .iter()
+            .filter(of)
+            .min_by_key(|e| (used(e), e.id))
+            .map(|e| e.id)
     }
 
     /// The oldest entry that only plans of callers hold.
@@ -447,9 +453,11 @@ impl State {
         Some(bound)
     }
 
-    /// Publishes a plan. Others of its entry, or other entries, make room for it.
-    pub(super) fn put(&self, bound: Arc<Bound>, evicted: &[u64]) {
-        let old = self.table.load();
+    /// Publishes a plan. Others of its entry, or other entries, make room for it. The table that was is dropped when no lock
+    /// is held: what a backend made may call the function again.
+    #[must_use]
+    pub(super) fn put(&self, bound: Arc<Bound>, evicted: &[u64]) -> Arc<Table> {
+        let old = self.table.load_full();
         let entry = bound.entry;
         let mut plans: Vec<Arc<Bound>> = Vec::with_capacity(old.len() + 1);
         plans.push(bound);
@@ -474,6 +482,7 @@ impl State {
             }
         }
         self.table.store(Table::of(plans));
+        old
     }
 
     fn retire(&self, plan: &Bound) {
@@ -483,17 +492,44 @@ impl State {
 
     /// Forgets all plans and entries.
     pub(super) fn clear(&self) {
+        // declared first, dropped when no lock is held
+        let (_made, _table);
         let mut entries = lock(&self.entries);
         let mut retired = lock(&self.retired);
         lock(&self.kept).clear();
-        let table = self.table.load();
+        _made = self.take_made(|_| true);
+        let table = self.table.load_full();
         table.iter().for_each(|b| retired.take(b.tally.clone()));
         self.table.store(Table::default());
+        _table = table;
         let next = entries.next;
         *entries = Entries {
             next,
             ..Entries::default()
         };
+    }
+
+    /// Forgets the plans and entries of a backend.
+    pub(super) fn forget(&self, backend: u64) {
+        let (_made, _table);
+        let mut entries = lock(&self.entries);
+        _made = self.take_made(|of| of == backend);
+        let dropped = entries.drop_backends(&[backend]);
+        let table = self.table.load_full();
+        let (gone, stay): (Vec<_>, Vec<_>) = table.iter().cloned().partition(|b| dropped.contains(&b.entry));
+        if !gone.is_empty() {
+            gone.iter().for_each(|b| self.retire(b));
+            self.table.store(Table::of(stay));
+        }
+        _table = (table, gone);
+    }
+
+    /// What backends made for the function as it was written.
+    fn take_made(&self, of: impl Fn(u64) -> bool) -> Vec<Arc<Compiled>> {
+        match self.source.get() {
+            Some(Ok(source)) => source.take(of),
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn totals(&self) -> Totals {

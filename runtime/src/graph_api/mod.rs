@@ -15,6 +15,6 @@ pub use program::Program;
 pub use tensorplay_graph::{
     Arg, Builder, Code, Dim, DrawError, Edit, EditError, Env, EvalArg, Expr, Graph, GraphModule, Host,
     HostBinary, HostError, HostType, HostUnary, Location, Node, NodeId, NodeKind, Op, OpError, OpErrorKind,
-    ParseError, Proxy, RegionCall, Scalar, ScalarInput, Shape, Symbol, TensorType, TraceError, Tracer, TransformError,
-    Transformer, Value, VerifyError, VerifyErrorKind, op, passes, surgery, tracer, verify,
+    ParseError, Proxy, RegionCall, Scalar, ScalarInput, Shape, Symbol, TensorType, TraceError, Tracer,
+    TransformError, Transformer, Value, VerifyError, VerifyErrorKind, op, passes, surgery, tracer, verify,
 };

@@ -50,12 +50,13 @@ impl Scratch {
             return Scratch(None);
         }
         let size = bytes.next_multiple_of(4096).max(32 << 10);
-        let kept = FREE.with_borrow_mut(|free| {
-            free.iter()
-                .rposition(|b| b.size >= size)
-                .map(|i| free.swap_remove(i))
+        // a thread that ends has none left
+        let kept = FREE.try_with(|free| {
+            let mut free = free.borrow_mut();
+            let at = free.iter().rposition(|b| b.size >= size);
+            at.map(|i| free.swap_remove(i))
         });
-        Scratch(Some(kept.unwrap_or_else(|| Block::new(size))))
+        Scratch(Some(kept.ok().flatten().unwrap_or_else(|| Block::new(size))))
     }
 
     /// The first byte; dangling (aligned, not null) for an empty loan.
