@@ -94,7 +94,9 @@ impl Slot {
         if let Some(backend) = made() {
             return Ok(backend);
         }
-        if MAKING.with_borrow(|m| m.contains(&self.id)) {
+        // a thread that ends has no list any more
+        let again = MAKING.try_with(|m| m.borrow().contains(&self.id));
+        if again.unwrap_or(false) {
             return Err(failed(
                 self.name(),
                 "BackendEntry::make",
@@ -130,14 +132,14 @@ struct Making;
 
 impl Making {
     fn of(id: u64) -> Making {
-        MAKING.with_borrow_mut(|m| m.push(id));
+        let _ = MAKING.try_with(|m| m.borrow_mut().push(id));
         Making
     }
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
-        MAKING.with_borrow_mut(|m| m.pop());
+        let _ = MAKING.try_with(|m| m.borrow_mut().pop());
     }
 }
 

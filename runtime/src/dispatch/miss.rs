@@ -250,19 +250,21 @@ struct Binding;
 impl Binding {
     fn of(state: &'static State) -> Result<Binding> {
         let address = std::ptr::from_ref(state).addr();
-        if BINDING.with_borrow(|b| b.contains(&address)) {
+        // a thread that ends has no list any more
+        let again = BINDING.try_with(|b| b.borrow().contains(&address));
+        if again.unwrap_or(false) {
             let function = state.function.path();
             let e = Error::msg(format!("`{function}` is called while a call of it is bound"));
             return Err(e.with_help("a `reuse_hash_fn` must not call the function that it is asked for"));
         }
-        BINDING.with_borrow_mut(|b| b.push(address));
+        let _ = BINDING.try_with(|b| b.borrow_mut().push(address));
         Ok(Binding)
     }
 }
 
 impl Drop for Binding {
     fn drop(&mut self) {
-        BINDING.with_borrow_mut(|b| b.pop());
+        let _ = BINDING.try_with(|b| b.borrow_mut().pop());
     }
 }
 

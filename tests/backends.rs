@@ -1,0 +1,383 @@
+//! What backends of users may do: fail, panic, keep tensors, call back, and go.
+//!
+//! The registry, the counts and `reset` belong to the process, so the tests run one at a time.
+#![deny(warnings)]
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tensorplay::compiler::{
+    BackendCapabilities, BackendEntry, Codegen, CompileOptions, Example, Executable,
+    NestedCompileRegionOptions, Tolerance, bisect, config_mut, counters, lookup_backend, register_backend,
+    reset, unregister_backend, with_backend,
+};
+use tensorplay::graph::{GraphModule, Run};
+use tensorplay::{Error, Result, compile, explain, nested_compile_region, prelude::*};
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+macro_rules! entry {
+    ($entry:ident, $name:literal, $make:expr) => {
+        static $entry: BackendEntry = BackendEntry {
+            name: $name,
+            tags: &["debug"],
+            capabilities: BackendCapabilities::new(),
+            make: $make,
+        };
+    };
+}
+
+/// A backend that makes executables of graphs, and nothing else.
+macro_rules! making {
+    ($entry:ident, $name:literal, |$graph:ident, $examples:ident| $executable:expr) => {
+        entry!($entry, $name, || Ok(Box::new(
+            |$graph: &GraphModule,
+             $examples: &[Example],
+             _: &CompileOptions|
+             -> Result<Box<dyn Executable>> { Ok(Box::new($executable)) }
+        )));
+    };
+}
+
+const ON_EAGER: NestedCompileRegionOptions = NestedCompileRegionOptions {
+    fw_compiler: Some("eager"),
+    bw_compiler: None,
+};
+static EAGER: NestedCompileRegionOptions = ON_EAGER;
+
+#[nested_compile_region(options = EAGER)]
+fn quotient(x: &Tensor, s: f64) -> Tensor {
+    x / s
+}
+
+#[test]
+fn zeros_of_both_signs_are_two_numbers() {
+    #[compile(fullgraph)]
+    fn both(x: &Tensor) -> (Tensor, Tensor) {
+        (quotient(x, 0.0), quotient(x, -0.0))
+    }
+    let _alone = alone();
+    let (up, down) = both(&Tensor::ones(3, DType::F32));
+    assert_eq!(up.to_vec::<f32>(), [f32::INFINITY; 3]);
+    assert_eq!(down.to_vec::<f32>(), [f32::NEG_INFINITY; 3]);
+
+    let graph: GraphModule = "graph f(x: f32[3], $0 s: f64) { %1 = div(%0, $0) return %1 }"
+        .parse()
+        .expect("a graph");
+    let inputs = |s: f64| [Tensor::ones(3, DType::F32), Tensor::from_slice(&[s], ())];
+    let examples: Vec<Example> = inputs(0.0).iter().map(Example::of).collect();
+    let stax = lookup_backend("stax").expect("it is built in");
+    let program = stax
+        .compile(&graph, &examples, &CompileOptions::default())
+        .expect("a division");
+    for s in [0.0, -0.0, 0.0] {
+        let got = program.run(&inputs(s)).expect("two inputs");
+        assert_eq!(got[0].to_vec::<f32>(), [(1.0 / s) as f32; 3]);
+    }
+}
+
+#[test]
+fn nan_in_a_key_is_itself() {
+    #[compile(fullgraph)]
+    fn either(x: &Tensor, s: f64) -> Tensor {
+        if s > 0.0 {
+            quotient(x, s)
+        } else {
+            quotient(x, s) * 2.0
+        }
+    }
+    let _alone = alone();
+    let x = Tensor::ones(3, DType::F32);
+    either(&x, f64::NAN);
+    let before = counters();
+    for _ in 0..5 {
+        assert!(either(&x, f64::NAN).to_vec::<f32>().iter().all(|v| v.is_nan()));
+    }
+    let after = counters();
+    assert_eq!(
+        (after.backend_compiles, after.misses),
+        (before.backend_compiles, before.misses)
+    );
+}
+
+/// Fails where the strides are not those that it was compiled for.
+struct Strided(Vec<Vec<usize>>, GraphModule);
+
+impl Executable for Strided {
+    fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        assert!(inputs.iter().map(Tensor::strides).eq(&self.0), "other strides");
+        self.1.run(inputs)
+    }
+}
+
+#[test]
+fn an_executable_is_run_with_the_strides_that_it_was_shown() {
+    making!(STRIDED, "strided", |graph, examples| Strided(
+        examples.iter().map(|e| e.strides().to_vec()).collect(),
+        graph.clone()
+    ));
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        x * 3.0
+    }
+    let _alone = alone();
+    register_backend(&STRIDED).expect("a free name");
+    for columns in [8, 10, 8] {
+        let x = Tensor::randn((4, columns), DType::F32).narrow(1, 0, 6);
+        let y = with_backend("strided", || f(&x)).expect("it is registered");
+        assert_eq!(y.to_vec::<f32>(), (&x * 3.0).to_vec::<f32>());
+    }
+    for dims in [[1, 0, 2], [2, 1, 0]] {
+        let x = Tensor::randn((4, 4, 4), DType::F32).permute(dims);
+        with_backend("strided", || f(&x)).expect("it is registered");
+    }
+    assert_eq!(explain!(f).entries.len(), 2, "{}", explain!(f));
+    unregister_backend("strided");
+}
+
+#[test]
+fn a_result_in_a_variable_of_the_backend_is_a_value() {
+    making!(KEEPING, "keeping", |_graph, _examples| {
+        let kept = Tensor::zeros(2, DType::F32).requires_grad_(true);
+        move |inputs: &[Tensor]| {
+            kept.assign(&inputs[0]);
+            Ok(vec![kept.clone()])
+        }
+    });
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        x.abs()
+    }
+    let _alone = alone();
+    register_backend(&KEEPING).expect("a free name");
+    let call = |v: f32| with_backend("keeping", || f(&Tensor::from_slice(&[v, v], 2))).expect("registered");
+    let (first, second) = (call(1.0), call(9.0));
+    assert_eq!(first.to_vec::<f32>(), [1.0, 1.0]);
+    assert_eq!(second.to_vec::<f32>(), [9.0, 9.0]);
+    assert!(!first.requires_grad());
+    unregister_backend("keeping");
+}
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts itself, and calls a function when it goes.
+struct Counted(GraphModule);
+
+#[compile]
+fn called_when_dropped(x: &Tensor) -> Tensor {
+    x + 1.0
+}
+
+impl Executable for Counted {
+    fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.0.run(inputs)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let n = LIVE.fetch_sub(1, SeqCst);
+        // a size of its own each time: the call is bound
+        called_when_dropped(&Tensor::zeros(n + 2, DType::F32));
+    }
+}
+
+#[test]
+fn what_a_backend_made_goes_with_it() {
+    making!(COUNTED, "counted", |graph, _examples| {
+        LIVE.fetch_add(1, SeqCst);
+        Counted(graph.clone())
+    });
+    let _alone = alone();
+    let x = Tensor::ones(1, DType::F32);
+    let call = |n: usize| {
+        let x = Tensor::ones(n, DType::F32);
+        with_backend("counted", || called_when_dropped(&x)).expect("it is registered");
+    };
+    register_backend(&COUNTED).expect("a free name");
+    (40..43).for_each(call);
+    assert_eq!(LIVE.load(SeqCst), 3);
+    reset();
+    assert_eq!(LIVE.load(SeqCst), 0, "after a reset");
+    let before = counters().backend_compiles;
+    (40..43).for_each(call);
+    assert_eq!(counters().backend_compiles - before, 3, "it is asked again");
+    unregister_backend("counted");
+    assert_eq!(LIVE.load(SeqCst), 0, "after it is unregistered");
+    assert!(
+        explain!(called_when_dropped)
+            .entries
+            .iter()
+            .all(|e| !e.to_string().contains("counted"))
+    );
+    called_when_dropped(&x);
+    // more entries than the limit: the coldest go, and call the function while they do
+    register_backend(&COUNTED).expect("the name is free again");
+    (60..80).for_each(call);
+    unregister_backend("counted");
+    assert_eq!(LIVE.load(SeqCst), 0);
+}
+
+#[test]
+fn a_backend_that_looks_itself_up_while_it_is_made_is_an_error() {
+    entry!(LOOKING, "looking", || {
+        lookup_backend("looking")?;
+        Ok(Box::new(
+            |_: &GraphModule, _: &[Example], _: &CompileOptions| -> Result<Box<dyn Executable>> {
+                Err(Error::msg("never asked"))
+            },
+        ))
+    });
+    let _alone = alone();
+    register_backend(&LOOKING).expect("a free name");
+    let e = lookup_backend("looking").err().expect("no backend comes of it");
+    assert!(e.to_string().contains("looks itself up"), "{e}");
+    unregister_backend("looking");
+}
+
+struct Panicking(GraphModule);
+
+impl Executable for Panicking {
+    fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.0.run(inputs)
+    }
+    fn codegen(&self) -> Codegen {
+        panic!("what it is")
+    }
+}
+
+#[test]
+fn a_panic_in_codegen_is_an_error() {
+    making!(PANICKING, "panicking", |graph, _examples| Panicking(
+        graph.clone()
+    ));
+    #[compile(backend = "panicking")]
+    fn f(x: &Tensor) -> Result<Tensor> {
+        Ok(x.try_exp()? + 1.0)
+    }
+    let _alone = alone();
+    register_backend(&PANICKING).expect("a free name");
+    let e = f(&Tensor::ones(3, DType::F32)).expect_err("it panics");
+    assert!(
+        matches!(&e, Error::BackendCompilerFailed { backend, .. } if backend == "panicking"),
+        "{e}"
+    );
+    unregister_backend("panicking");
+}
+
+fn hash_that_calls(_: &[Example]) -> u64 {
+    let again = outer_of_hash(&Tensor::ones(7, DType::F32));
+    u64::from(again.is_ok())
+}
+
+#[nested_compile_region(reuse_hash_fn = hash_that_calls)]
+fn hashed(x: &Tensor) -> Tensor {
+    x + 1.0
+}
+
+#[compile(fullgraph)]
+fn outer_of_hash(x: &Tensor) -> Result<Tensor> {
+    hashed(x).try_mul(x)
+}
+
+#[test]
+fn a_call_from_inside_its_own_bind_is_an_error() {
+    let _alone = alone();
+    let y = outer_of_hash(&Tensor::ones(3, DType::F32)).expect("only the inner call fails");
+    assert_eq!(y.to_vec::<f32>(), [2.0; 3]);
+}
+
+#[tensorplay::model]
+mod net {
+    use tensorplay::{compile, prelude::*};
+
+    pub struct Scaled {
+        pub w: Tensor,
+    }
+
+    impl Scaled {
+        #[compile(fullgraph, isolate_recompiles)]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            x * &self.w
+        }
+    }
+}
+
+#[test]
+fn instances_that_are_gone_do_not_fill_the_table() {
+    let _alone = alone();
+    let x = Tensor::ones(2, DType::F32);
+    for i in 0..400 {
+        let w = Tensor::full(2, f64::from(i), DType::F32);
+        let scaled = Box::new(net::Scaled { w });
+        assert_eq!(scaled.forward(&x).to_vec::<f32>(), [i as f32; 2]);
+        // the next one is elsewhere
+        std::mem::forget(scaled);
+    }
+    let entries = explain!(net::Scaled::forward).entries.len();
+    assert!((200..=256).contains(&entries), "{entries}");
+}
+
+#[test]
+fn a_limit_that_is_lowered_holds_at_the_next_bind() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        x.exp()
+    }
+    let _alone = alone();
+    for n in 2..10 {
+        f(&Tensor::ones(n, DType::F32));
+    }
+    assert_eq!(explain!(f).entries.len(), 8);
+    config_mut(|c| c.recompile_limit = 2);
+    f(&Tensor::ones(20, DType::F32));
+    config_mut(|c| c.recompile_limit = 8);
+    assert_eq!(explain!(f).entries.len(), 2);
+}
+
+#[test]
+fn bisect_puts_variables_back_when_the_plain_body_panics() {
+    #[compile]
+    fn f(x: &Tensor, w: &Tensor) -> Tensor {
+        x * w
+    }
+    let _alone = alone();
+    let w = Tensor::ones(2, DType::F32).variable();
+    let call = |i: &[Tensor]| {
+        let y = f(&i[0], &i[1]);
+        i[1].assign(&(&i[1] + 1.0));
+        assert!(y.dim(0) == 3, "as it is");
+        y
+    };
+    let inputs = [Tensor::ones(2, DType::F32), w.clone()];
+    let tolerance = Tolerance { rtol: 0.0, atol: 0.0 };
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| bisect(call, &inputs, tolerance)));
+    assert!(caught.is_err());
+    assert_eq!(w.to_vec::<f32>(), [1.0, 1.0]);
+}
+
+#[test]
+fn threads_that_end_may_still_compute() {
+    #[compile]
+    fn f(x: &Tensor) -> Tensor {
+        x.softmax(-1).sum_all() + x.transpose(0, 1).exp().sum_all()
+    }
+    struct AtTheEnd;
+    static SUM: Mutex<f32> = Mutex::new(0.0);
+    impl Drop for AtTheEnd {
+        fn drop(&mut self) {
+            let x = Tensor::zeros((40, 3), DType::F32);
+            let plain = x.softmax(-1).sum_all() + x.matmul(&x.t()).exp().sum_all() / 1600.0;
+            *SUM.lock().expect("one thread") = f(&x).item::<f32>() + plain.item::<f32>();
+        }
+    }
+    thread_local!(static LAST: AtTheEnd = const { AtTheEnd });
+    let _alone = alone();
+    // registered before those of tensorplay, so dropped after them
+    let thread = std::thread::spawn(|| LAST.with(|_| f(&Tensor::zeros((40, 3), DType::F32)).item::<f32>()));
+    assert_eq!(thread.join().expect("it ends"), 160.0);
+    let sum = *SUM.lock().expect("no panic");
+    assert!((sum - 201.0).abs() < 1e-3, "{sum}");
+}
