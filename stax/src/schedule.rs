@@ -86,7 +86,10 @@ pub struct Schedule {
 pub fn schedule(graph: &Graph) -> Schedule {
     let mut fused = Scheduler::new(graph);
     graph.ids().for_each(|id| fused.place(id));
-    match fused.order() {
+    // calls alone rarely draw: to keep them in order is not worth the fusion of all else
+    let may_wait = || !graph.nodes.iter().any(|n| n.op().is_some_and(Op::is_random));
+    let order = fused.order(true);
+    match order.or_else(|| may_wait().then(|| fused.order(false)).flatten()) {
         Some(order) => fused.finish(order),
         None => one_by_one(graph),
     }
@@ -573,8 +576,16 @@ impl<'a> Scheduler<'a> {
         Schedule { units }
     }
 
-    /// Dependencies first; among the ready ones, the order of the source. `None` if units need each other.
-    fn order(&self) -> Option<Vec<usize>> {
+    /// Dependencies first; among the ready ones, the order of the source, which units that draw random numbers, or may do
+    /// so in regions and callees, always keep where `draws_in_order`. `None` if units need each other.
+    fn order(&self, draws_in_order: bool) -> Option<Vec<usize>> {
+        let draws = |u: usize| {
+            let mut nodes = self.units[u].members.iter().map(|m| self.graph.node(m.node));
+            draws_in_order
+                && nodes.any(|n| {
+                    n.op().is_some_and(Op::is_random) || n.link().is_some() || n.region_call().is_some()
+                })
+        };
         let mut left: Vec<usize> = (0..self.units.len()).filter(|&u| self.units[u].alive).collect();
         left.sort_by_key(|&u| self.units[u].members.last().map(|m| m.node));
         let mut done = vec![false; self.units.len()];
@@ -586,7 +597,11 @@ impl<'a> Scheduler<'a> {
                     .iter()
                     .all(|(v, _)| self.unit_of[v.node.index()].is_none_or(|d| d == u || done[d]))
             };
-            let at = left.iter().position(|&u| ready(u))?;
+            let mut drawn_before = false;
+            let at = left.iter().position(|&u| {
+                let waits = draws(u) && std::mem::replace(&mut drawn_before, true);
+                !waits && ready(u)
+            })?;
             let u = left.remove(at);
             done[u] = true;
             order.push(u);

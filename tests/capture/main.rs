@@ -9,6 +9,7 @@ mod branches;
 mod breaks;
 mod caches;
 mod collected;
+mod draws;
 mod extras;
 mod fragments;
 mod fused;

@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::storage::{Storage, alignment};
 use crate::tensor::copy::strided_copy;
 use crate::tensor::{StorageRef, create};
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, Tensor, random};
 use smallvec::SmallVec;
 use std::alloc;
 use std::cell::Cell;
@@ -90,7 +90,9 @@ impl Plan {
             fresh: &fresh,
             bases: &bases,
         };
-        let key = reserve(self.draws);
+        // what a region draws comes between: then each draw takes its number when it runs
+        let all_at_once = !self.steps.iter().any(|s| matches!(s, Step::Region(_)));
+        let key = if all_at_once { reserve(self.draws) } else { None };
         // a panic leaves only this call's own memory half-written, and that is dropped
         let run = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
             for (i, step) in self.steps.iter().enumerate() {
@@ -131,7 +133,7 @@ unsafe fn step_of(
     step: &Step,
     memory: &Memory<'_>,
     scalars: &[Host],
-    key: Option<crate::random::RandomKey>,
+    key: Option<random::RandomKey>,
 ) -> Result<()> {
     match step {
         // SAFETY: the caller's contract.
@@ -179,8 +181,7 @@ unsafe fn step_of(
         // SAFETY: the caller's contract.
         Step::Op(o) => unsafe { o.run(|r| memory.at(r)) },
         Step::Draw(d) => {
-            let Some(key) = key else { return Ok(()) };
-            let key = key.nth(d.number);
+            let key = key.map_or_else(random::reserve_op, |key| key.nth(d.number));
             let t = match d.op {
                 Op::Randn => create::randn(&d.shape, d.dtype, key)?,
                 _ => create::rand(&d.shape, d.dtype, key)?,
