@@ -408,6 +408,7 @@ fn product(x: &Tensor, w: &Tensor) -> Result<Tensor> {
 fn product_or_panic(x: &Tensor, w: &Tensor) -> Tensor {
     x.matmul(w).relu()
 }
+const LINE_OF_PRODUCT: u32 = line!() - 2;
 
 #[test]
 fn errors_of_rules_are_err_or_panic_with_the_eager_text() {
@@ -422,7 +423,8 @@ fn errors_of_rules_are_err_or_panic_with_the_eager_text() {
         let eager = panic_of(|| a.matmul(b).relu());
         let e = product(a, b).expect_err("a broken rule").to_string();
         assert_eq!(e, eager);
-        assert_eq!(panic_of(|| product_or_panic(a, b)), eager);
+        let placed = format!("{eager}\n  note: at {}:{LINE_OF_PRODUCT}: x.matmul(w)", file!());
+        assert_eq!(panic_of(|| product_or_panic(a, b)), placed);
         let twin = compiler::disable_capture(|| product(a, b))
             .expect_err("a broken rule")
             .to_string();

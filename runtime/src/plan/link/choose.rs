@@ -390,11 +390,12 @@ impl Stop {
         let Stop::Type(TypeError::Op(id, e)) = self else {
             return self;
         };
-        let source = blob.source().ok();
-        let place = source.as_ref().and_then(|m| {
-            let place = m.locations.get(blob.written.node(id).location as usize)?;
-            (place.line > 0).then(|| format!("{}:{}: {}", m.file, place.line, place.text))
-        });
+        let location = blob.written.node(id).location as usize;
+        let place_in = |m: &GraphModule| {
+            let place = m.locations.get(location).filter(|p| p.line > 0)?;
+            Some(format!("{}:{}: {}", m.file, place.line, place.text))
+        };
+        let place = place_in(&blob.module).or_else(|| place_in(&blob.source().ok()?));
         Stop::Type(TypeError::Op(id, e.located(place)))
     }
 
