@@ -20,8 +20,11 @@ fn on_eager(x: &Tensor) -> Tensor {
 
 #[nested_compile_region]
 fn looping(x: &Tensor) -> Tensor {
-    let draw = |h: &Tensor| h + Tensor::rand(4, DType::F32) + 1.0;
-    while_loop(x.clone(), |h| h.sum_all().lt(20.0), draw)
+    while_loop(
+        x.clone(),
+        |h| h.sum_all().lt(20.0),
+        |h| h + Tensor::rand(4, DType::F32) + 1.0,
+    )
 }
 
 #[compile(fullgraph)]
