@@ -464,7 +464,8 @@ mod tests {
         let known = ["stax", "eager", "eager_debug", "cudagraphs"];
         assert_eq!(nearest("staxx", &known), ["stax"]);
         assert_eq!(nearest("stx", &known), ["stax"]);
-        assert_eq!(nearest("eagre", &known), [""; 0]);
+        assert_eq!(nearest("eagre", &known), ["eager"]);
+        assert_eq!(nearest("eggar", &known), [""; 0]);
         assert_eq!(nearest("onnx", &known), [""; 0]);
     }
 
