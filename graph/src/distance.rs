@@ -5,7 +5,7 @@
 ///
 /// ```
 /// assert_eq!(tensorplay_graph::distance("kitten", "sitting"), 3);
-/// assert_eq!(tensorplay_graph::distance("eaegr", "eager"), 2);
+/// assert_eq!(tensorplay_graph::distance("eaegr", "eager"), 1);
 /// ```
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
