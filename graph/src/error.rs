@@ -70,7 +70,7 @@ pub struct OpError {
     /// The arguments at fault, as positions in the call; diagnostics underline them.
     pub args: Vec<usize>,
     /// The place of the operation and its text, `src/main.rs:8: h.matmul(w)`, where compiled code knows it.
-    pub location: Option<String>,
+    pub location: Option<Box<str>>,
 }
 
 impl OpError {
@@ -107,7 +107,7 @@ impl OpError {
     /// Says where the operation is, unless it is known already.
     #[must_use]
     pub fn located(mut self, location: Option<String>) -> OpError {
-        self.location = self.location.or(location);
+        self.location = self.location.or(location.map(Into::into));
         self
     }
 
