@@ -25,13 +25,16 @@ pub(super) struct Published {
 }
 
 /// A table with its version.
-type Kept = (u64, Rc<Arc<Table>>);
+pub(super) struct Kept {
+    version: u64,
+    table: Arc<Table>,
+}
 
-thread_local!(static KEPT: RefCell<Vec<Option<Kept>>> = const { RefCell::new(Vec::new()) });
+thread_local!(static KEPT: RefCell<Vec<Option<Rc<Kept>>>> = const { RefCell::new(Vec::new()) });
 
 /// A table that stays as it is while this lives.
 pub(super) enum Held {
-    Kept(Rc<Arc<Table>>),
+    Kept(Rc<Kept>),
     Shared(Guard<Arc<Table>>),
 }
 
@@ -40,7 +43,7 @@ impl Deref for Held {
     #[inline]
     fn deref(&self) -> &Table {
         match self {
-            Held::Kept(table) => table,
+            Held::Kept(kept) => &kept.table,
             Held::Shared(table) => table,
         }
     }
@@ -61,11 +64,11 @@ impl Published {
     pub(super) fn load(&self) -> Held {
         let version = self.version.load(Ordering::Acquire);
         let kept = KEPT.try_with(|kept| match kept.borrow().get(self.number) {
-            Some(Some((of, table))) if *of == version => Some(table.clone()),
+            Some(Some(k)) if k.version == version => Some(k.clone()),
             _ => None,
         });
         match kept {
-            Ok(Some(table)) => Held::Kept(table),
+            Ok(Some(kept)) => Held::Kept(kept),
             _ => self.read(version),
         }
     }
@@ -76,13 +79,16 @@ impl Published {
         if table.is_of_backends() {
             return Held::Shared(table);
         }
-        let new = Rc::new(Guard::into_inner(table));
-        let keep = |kept: &RefCell<Vec<Option<Kept>>>| {
+        let new = Rc::new(Kept {
+            version,
+            table: Guard::into_inner(table),
+        });
+        let keep = |kept: &RefCell<Vec<Option<Rc<Kept>>>>| {
             let mut kept = kept.borrow_mut();
             if kept.len() <= self.number {
                 kept.resize(self.number + 1, None);
             }
-            kept[self.number].replace((version, new.clone()))
+            kept[self.number].replace(new.clone())
         };
         // the old table is dropped when nothing is borrowed; a thread that ends keeps nothing
         drop(KEPT.try_with(keep));
