@@ -4,7 +4,7 @@
 //! 4x32-10 (Salmon et al., 2011) as a pure function of (seed, op, element): the seed is the key, the op
 //! number and the element's block are the counter. Four f32 or half values share a block, or two f64 values.
 //! Invariants: op numbers are process-wide, start at 0 with [`manual_seed`] and are never used twice under
-//! one seed, but for code that is run again to be compared ([`drawing_from`]); uniform values are in `[0, 1)` and exact in their dtype.
+//! one seed, but for code that is run again to be compared (`drawing_from`); uniform values are in `[0, 1)` and exact in their dtype.
 
 use crate::element::Element;
 use half::{bf16, f16};
