@@ -274,10 +274,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn raise(self) -> ! {
-        match self.location() {
-            Some(location) => panic!("{self}\n  note: at {location}"),
-            None => panic!("{self}"),
-        }
+        panic!("{self}")
     }
 
     /// Where in a compiled function the operation is that an error is of, and its text: `src/main.rs:8: h.matmul(w)`.

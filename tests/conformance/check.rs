@@ -33,18 +33,14 @@ pub fn alone(test: &str, variables: &[(&str, &str)]) -> (String, String) {
     (out, err)
 }
 
-/// The message of a panic, without the place of the operation, which compiled code adds.
+/// The message of a panic.
 #[track_caller]
 pub fn panics<R>(f: impl FnOnce() -> R) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(f())));
     let panic = panic.expect_err("a panic");
-    let text = match panic.downcast_ref::<&str>() {
+    match panic.downcast_ref::<&str>() {
         Some(text) => text.to_string(),
         None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
-    };
-    match text.split_once("\n  note: at ") {
-        Some((message, _)) => message.to_string(),
-        None => text,
     }
 }
 
