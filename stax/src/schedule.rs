@@ -579,13 +579,12 @@ impl<'a> Scheduler<'a> {
     /// Dependencies first; among the ready ones, the order of the source, which units that draw random numbers, or may do
     /// so in regions and callees, always keep where `draws_in_order`. `None` if units need each other.
     fn order(&self, draws_in_order: bool) -> Option<Vec<usize>> {
-        let draws = |u: usize| {
-            let mut nodes = self.units[u].members.iter().map(|m| self.graph.node(m.node));
-            draws_in_order
-                && nodes.any(|n| {
-                    n.op().is_some_and(Op::is_random) || n.link().is_some() || n.region_call().is_some()
-                })
+        let draws = |unit: &Draft| {
+            let mut nodes = unit.members.iter().map(|m| self.graph.node(m.node));
+            nodes
+                .any(|n| n.op().is_some_and(Op::is_random) || n.link().is_some() || n.region_call().is_some())
         };
+        let draws: Vec<bool> = self.units.iter().map(|u| draws_in_order && draws(u)).collect();
         let mut left: Vec<usize> = (0..self.units.len()).filter(|&u| self.units[u].alive).collect();
         left.sort_by_key(|&u| self.units[u].members.last().map(|m| m.node));
         let mut done = vec![false; self.units.len()];
@@ -599,7 +598,7 @@ impl<'a> Scheduler<'a> {
             };
             let mut drawn_before = false;
             let at = left.iter().position(|&u| {
-                let waits = draws(u) && std::mem::replace(&mut drawn_before, true);
+                let waits = draws[u] && std::mem::replace(&mut drawn_before, true);
                 !waits && ready(u)
             })?;
             let u = left.remove(at);

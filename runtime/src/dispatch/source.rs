@@ -3,8 +3,8 @@
 //! Problem: a backend may take seconds for a graph, may call the function again while it compiles, and may be asked by many
 //! threads at once. Method: what it made is kept by backend, key pattern and graph; one thread at a time asks, but for a
 //! thread that asks already.
-//! Invariants: of two threads that ask for the same, both run what was made first; what an unregistered backend made is
-//! dropped when the next one is asked.
+//! Invariants: of two threads that ask for the same, both run what was made first; what a backend made is dropped when it
+//! is unregistered, or, if it was asked meanwhile, when the next one is asked.
 
 use super::function::{Function, lock};
 use super::pipeline::{self, Pipeline};
@@ -158,9 +158,7 @@ impl Source {
         made.push(compiled.clone());
         Ok(compiled)
     }
-}
 
-impl Source {
     /// Takes away what backends made, by their numbers; the caller drops it when it holds no lock.
     pub(super) fn take(&self, of: impl Fn(u64) -> bool) -> Vec<Arc<Compiled>> {
         lock(&self.made).extract_if(.., |c| of(c.backend)).collect()

@@ -91,8 +91,8 @@ impl Plan {
             bases: &bases,
         };
         // what a region draws comes between: then each draw takes its number when it runs
-        let all_at_once = !self.steps.iter().any(|s| matches!(s, Step::Region(_)));
-        let key = if all_at_once { reserve(self.draws) } else { None };
+        let one_by_one = self.draws > 0 && self.steps.iter().any(|s| matches!(s, Step::Region(_)));
+        let key = if one_by_one { None } else { reserve(self.draws) };
         // a panic leaves only this call's own memory half-written, and that is dropped
         let run = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
             for (i, step) in self.steps.iter().enumerate() {
