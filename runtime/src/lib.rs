@@ -23,6 +23,7 @@ mod plan;
 #[doc(hidden)]
 pub mod private;
 pub mod random;
+mod reentry;
 pub mod safetensors;
 mod shape;
 mod start;

@@ -7,8 +7,8 @@
 
 use super::entry::{BackendCapabilities, BackendEntry, CONTRACT_VERSION};
 use super::{Backend, failed, guarded};
+use crate::reentry::{Inside, is_inside};
 use crate::{Error, Result};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -88,15 +88,13 @@ impl Slot {
     }
 
     /// The backend, made if it was not yet.
-    pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>> {
+    pub(crate) fn backend(&'static self) -> Result<Arc<dyn Backend>> {
         check(self.entry)?;
         let made = || lock(&self.made).as_ref().map(|m| m.0.clone());
         if let Some(backend) = made() {
             return Ok(backend);
         }
-        // a thread that ends has no list any more
-        let again = MAKING.try_with(|m| m.borrow().contains(&self.id));
-        if again.unwrap_or(false) {
+        if is_inside(self) {
             return Err(failed(
                 self.name(),
                 "BackendEntry::make",
@@ -107,7 +105,7 @@ impl Slot {
         if let Some(backend) = made() {
             return Ok(backend);
         }
-        let _making = Making::of(self.id);
+        let _making = Inside::of(self);
         let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "BackendEntry::make", e))?;
         let backend: Arc<dyn Backend> = make.into();
         if self.is_live() {
@@ -120,26 +118,6 @@ impl Slot {
         self.live.store(false, Relaxed);
         // dropped after the lock is released
         let _made = lock(&self.made).take();
-    }
-}
-
-thread_local! {
-    /// The backends that this thread makes.
-    static MAKING: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-}
-
-struct Making;
-
-impl Making {
-    fn of(id: u64) -> Making {
-        let _ = MAKING.try_with(|m| m.borrow_mut().push(id));
-        Making
-    }
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        let _ = MAKING.try_with(|m| m.borrow_mut().pop());
     }
 }
 

@@ -17,9 +17,9 @@ use crate::ladder::{self, Rung};
 use crate::plan::bind::{How, Kept, Kernels, Meta, bind_kept, rebind};
 use crate::plan::link::{LinkedBlob, Strips, link};
 use crate::plan::{Plan, StepCounts};
+use crate::reentry::{Inside, is_inside};
 use crate::{Error, Result, Tensor};
 use smallvec::SmallVec;
-use std::cell::RefCell;
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -224,7 +224,13 @@ pub(super) fn bind(
         Some(slot) => Some(foreign::prepare(state, slot, tensors, scalars, of)?),
         None => None,
     };
-    let _binding = Binding::of(state)?;
+    // what runs under the lock, such as a `reuse_hash_fn`, would wait for it
+    if is_inside(state) {
+        let function = state.function.path();
+        let e = Error::msg(format!("`{function}` is called while a call of it is bound"));
+        return Err(e.with_help("a `reuse_hash_fn` must not call the function that it is asked for"));
+    }
+    let _binding = Inside::of(state);
     // declared first, dropped when no lock is held
     let _old;
     let mut entries = lock(&state.entries);
@@ -237,35 +243,6 @@ pub(super) fn bind(
     let bound;
     (bound, _old) = publish(state, &mut entries, backend, compiled, tensors, scalars, of)?;
     Ok(bound)
-}
-
-thread_local! {
-    /// The functions of which this thread binds a call, by address.
-    static BINDING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A call is bound under a lock: what runs meanwhile, such as a `reuse_hash_fn`, must not call the function again.
-struct Binding;
-
-impl Binding {
-    fn of(state: &'static State) -> Result<Binding> {
-        let address = std::ptr::from_ref(state).addr();
-        // a thread that ends has no list any more
-        let again = BINDING.try_with(|b| b.borrow().contains(&address));
-        if again.unwrap_or(false) {
-            let function = state.function.path();
-            let e = Error::msg(format!("`{function}` is called while a call of it is bound"));
-            return Err(e.with_help("a `reuse_hash_fn` must not call the function that it is asked for"));
-        }
-        let _ = BINDING.try_with(|b| b.borrow_mut().push(address));
-        Ok(Binding)
-    }
-}
-
-impl Drop for Binding {
-    fn drop(&mut self) {
-        let _ = BINDING.try_with(|b| b.borrow_mut().pop());
-    }
 }
 
 fn publish(
