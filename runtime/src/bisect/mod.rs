@@ -109,15 +109,12 @@ pub fn bisect(
     tolerance: Tolerance,
 ) -> Result<Option<Culprit>> {
     let start = random::state();
-    let mut before = Variables::default();
-    before.keep(inputs);
     // a call that panics is as wrong as one that gives something else
     let compiled = || catch_unwind(AssertUnwindSafe(|| f(inputs)));
-    let (got, Record { calls, variables }) = record::recorded(|| random::drawing_from(start, compiled));
-    let restore = || variables.restore().and_then(|()| before.restore());
-    restore()?;
+    let (got, Record { calls, variables }) = record::recorded(inputs, || random::drawing_from(start, compiled));
+    variables.restore()?;
     // also when the plain body panics
-    let put_back = Restored([&variables, &before]);
+    let put_back = Restored(&variables);
     let want = random::drawing_from(start, || disable_capture(|| f(inputs)));
     drop(put_back);
     if let Ok(got) = &got
@@ -144,14 +141,12 @@ pub fn bisect(
 }
 
 /// Gives variables their old values when it is dropped.
-struct Restored<'a>([&'a Variables; 2]);
+struct Restored<'a>(&'a Variables);
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        for variables in self.0 {
-            // values of their own shape and dtype are always taken
-            let _ = variables.restore();
-        }
+        // values of their own shape and dtype are always taken
+        let _ = self.0.restore();
     }
 }
 

@@ -58,15 +58,17 @@ pub(super) fn note(function: &'static Function, tensors: &[&Tensor], scalars: &[
     });
 }
 
-/// Runs `f`; its result, and what compiled functions did on this thread.
-pub(crate) fn recorded<R>(f: impl FnOnce() -> R) -> (R, Record) {
+/// Runs `f` on these tensors; its result, and what compiled functions did on this thread.
+pub(crate) fn recorded<R>(inputs: &[Tensor], f: impl FnOnce() -> R) -> (R, Record) {
     struct Back(Record);
     impl Drop for Back {
         fn drop(&mut self) {
             RECORD.set(std::mem::take(&mut self.0));
         }
     }
-    let back = Back(RECORD.take());
+    let mut start = Record::default();
+    start.variables.keep(inputs);
+    let back = Back(RECORD.replace(start));
     let result = mode::with(Mode::Record, f);
     let record = RECORD.take();
     drop(back);
