@@ -943,34 +943,3 @@ fn counters_grow_process_wide() {
     assert!(after.misses > before.misses && after.kernels_emitted >= before.kernels_emitted + 2);
     assert_eq!(after.breaks, before.breaks);
 }
-
-#[test]
-fn a_shape_error_has_the_place_of_its_operation() {
-    #[compile]
-    fn three(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        let h = x.matmul(a).relu();
-        Ok(h.matmul(b))
-    }
-    const LINE: u32 = line!() - 2;
-    #[compile(fullgraph)]
-    fn fallible(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Ok(region(&x.relu(), a).matmul(b))
-    }
-    #[tensorplay::nested_compile_region]
-    fn region(x: &Tensor, a: &Tensor) -> Tensor {
-        x.matmul(a)
-    }
-    const IN_REGION: u32 = line!() - 2;
-    let (x, a, b) = (tensor(&[2, 4]), tensor(&[4, 4]), tensor(&[3, 5]));
-    let place = format!("{}:{LINE}: h.matmul(b)", file!());
-    let e = three(&x, &a, &b).expect_err("4 is not 3");
-    assert_eq!(e.location(), Some(place.as_str()));
-    let e = compiler::with_backend("eager", || three(&x, &a, &b)).expect("it is built in");
-    let e = e.expect_err("4 is not 3");
-    assert!(e.to_string().contains("[2, 4] @ rhs [3, 5]"), "{e}");
-    assert_eq!(e.location(), Some(place.as_str()));
-    let e = fallible(&x, &b, &b).expect_err("4 is not 3");
-    let place = format!("{}:{IN_REGION}: x.matmul(a)", file!());
-    assert_eq!(e.location(), Some(place.as_str()));
-    assert!(!e.to_string().contains("note"), "{e}");
-}

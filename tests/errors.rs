@@ -1,7 +1,7 @@
 //! What calls say that cannot be right: the operation, shapes or dtypes, and what to write, alike as plain code and
 //! compiled.
 
-use tensorplay::compiler::disable_capture;
+use tensorplay::compiler::{disable_capture, with_backend};
 use tensorplay::{Error, Result, compile, prelude::*};
 
 /// The message of a compiled call, which is that of the plain one.
@@ -158,4 +158,35 @@ fn variables_are_updated_or_the_call_fails() {
     assert!((compiled[1][0] - 0.45).abs() < 1e-6 && (compiled[2][0] - (0.9 + 1.31)).abs() < 1e-5);
     let e = norm(&ones(&[1, 2]), &mean.clone().variable(), &var.clone().variable());
     assert!(e.unwrap_err().to_string().contains("has 1 elements a channel"));
+}
+
+#[test]
+fn a_shape_error_has_the_place_of_its_operation() {
+    #[compile]
+    fn three(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let h = x.matmul(a).relu();
+        Ok(h.matmul(b))
+    }
+    const LINE: u32 = line!() - 2;
+    #[compile(fullgraph)]
+    fn fallible(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Ok(region(&x.relu(), a).matmul(b))
+    }
+    #[tensorplay::nested_compile_region]
+    fn region(x: &Tensor, a: &Tensor) -> Tensor {
+        x.matmul(a)
+    }
+    const IN_REGION: u32 = line!() - 2;
+    let (x, a, b) = (ones(&[2, 4]), ones(&[4, 4]), ones(&[3, 5]));
+    let place = format!("{}:{LINE}: h.matmul(b)", file!());
+    let e = three(&x, &a, &b).expect_err("4 is not 3");
+    assert_eq!(e.location(), Some(place.as_str()));
+    let e = with_backend("eager", || three(&x, &a, &b)).expect("it is built in");
+    let e = e.expect_err("4 is not 3");
+    assert!(e.to_string().contains("[2, 4] @ rhs [3, 5]"), "{e}");
+    assert_eq!(e.location(), Some(place.as_str()));
+    let e = fallible(&x, &b, &b).expect_err("4 is not 3");
+    let place = format!("{}:{IN_REGION}: x.matmul(a)", file!());
+    assert_eq!(e.location(), Some(place.as_str()));
+    assert!(!e.to_string().contains("note"), "{e}");
 }

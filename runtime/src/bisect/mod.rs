@@ -111,7 +111,8 @@ pub fn bisect(
     let start = random::state();
     // a call that panics is as wrong as one that gives something else
     let compiled = || catch_unwind(AssertUnwindSafe(|| f(inputs)));
-    let (got, Record { calls, variables }) = record::recorded(inputs, || random::drawing_from(start, compiled));
+    let (got, Record { calls, variables }) =
+        record::recorded(inputs, || random::drawing_from(start, compiled));
     variables.restore()?;
     // also when the plain body panics
     let put_back = Restored(&variables);
