@@ -190,3 +190,165 @@ fn a_shape_error_has_the_place_of_its_operation() {
     assert_eq!(e.location(), Some(place.as_str()));
     assert!(!e.to_string().contains("note"), "{e}");
 }
+
+/// A region of another file.
+#[path = "errors/elsewhere.rs"]
+mod elsewhere;
+
+#[tensorplay::model]
+mod blocks {
+    use tensorplay::{Result, compile, prelude::*};
+
+    pub struct Block {
+        pub table: Tensor,
+    }
+
+    impl Block {
+        pub fn forward(&self, i: &Tensor) -> Tensor {
+            self.table.index_select(i, 0).to_dtype(DType::I64)
+        }
+    }
+
+    pub const IN_BLOCK: u32 = line!() - 4;
+
+    pub struct Net {
+        pub blocks: Vec<Block>,
+    }
+
+    impl Net {
+        #[compile(fullgraph)]
+        pub fn forward(&self, i: &Tensor) -> Result<Tensor> {
+            let mut i = i.relu();
+            for block in &self.blocks {
+                i = block.forward(&i);
+            }
+            Ok(i)
+        }
+    }
+}
+
+/// What is wrong in the data has a place, whatever runs the function.
+#[test]
+fn a_data_error_has_the_place_of_its_operation() {
+    #[compile]
+    fn plain(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        let y = (x * 2.0).relu();
+        Ok(y.index_select(i, 0).exp())
+    }
+    const PLAIN: u32 = line!() - 2;
+    #[compile]
+    fn divided(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let c = (a + 1).floor_div(b);
+        Ok(c * a)
+    }
+    const DIVIDED: u32 = line!() - 3;
+    #[compile]
+    fn by_number(a: &Tensor, n: i64) -> Result<Tensor> {
+        let b = a + 3;
+        Ok((b - a).remainder(n))
+    }
+    const BY_NUMBER: u32 = line!() - 2;
+    #[compile]
+    fn by_zero(a: &Tensor) -> Result<Tensor> {
+        Ok((a + a).fmod(0))
+    }
+    const BY_ZERO: u32 = line!() - 2;
+    #[compile(fullgraph)]
+    fn branch(p: &Tensor, x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        let y = tensorplay::cond(
+            p,
+            || {
+                let z = x.exp();
+                z.index_select(i, 0)
+            },
+            || x.relu(),
+        );
+        Ok(y.square())
+    }
+    const BRANCH: u32 = line!() - 6;
+    #[compile(fullgraph)]
+    fn repeated(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        Ok(tensorplay::while_loop(
+            x.relu(),
+            |x| x.sum_all().lt(100.0),
+            |x| x.index_select(i, 0) * 2.0,
+        ))
+    }
+    const REPEATED: u32 = line!() - 3;
+    #[compile(fullgraph)]
+    fn calls(x: &Tensor, i: &Tensor, j: &Tensor) -> Result<Tensor> {
+        let y = region(&x.relu(), i);
+        Ok(elsewhere::rows(&y, &j.relu()))
+    }
+    #[tensorplay::nested_compile_region]
+    fn region(x: &Tensor, i: &Tensor) -> Tensor {
+        let p = x.sum_all().gt(0.0);
+        tensorplay::cond(&p, || x.index_select(i, 0), || x.neg())
+    }
+    const REGION: u32 = line!() - 2;
+
+    let x = ones(&[3]);
+    let at = |i: [i64; 3]| Tensor::from_slice(&i, 3);
+    let (good, bad) = (at([0, 1, 2]), at([0, 3, 0]));
+    let three = |l: Tensor| l.to_dtype(DType::I64);
+    let number = three(ones(&[3]));
+    let (yes, no) = (Tensor::from_slice(&[true], ()), Tensor::from_slice(&[false], ()));
+    let place = |line: u32, text: &str| format!("{}:{line}: {text}", file!());
+    let net = blocks::Net {
+        blocks: [3, 4, 2]
+            .map(|n| blocks::Block {
+                table: Tensor::arange(0, n, DType::I64),
+            })
+            .into(),
+    };
+    for backend in ["stax", "eager", "eager_debug"] {
+        let run = |f: &dyn Fn() -> Result<Tensor>| with_backend(backend, f).expect("it is built in");
+        let fails = |want: &str, f: &dyn Fn() -> Result<Tensor>| {
+            let e = run(f).expect_err(want);
+            assert_eq!(e.location(), Some(want), "{backend}: {e}");
+            assert!(
+                !e.to_string().contains("errors.rs") || backend == "eager_debug",
+                "{e}"
+            );
+        };
+        run(&|| plain(&x, &good)).expect("these are rows");
+        fails(&place(PLAIN, "y.index_select(i, 0)"), &|| plain(&x, &bad));
+        fails(&place(DIVIDED, "(a + 1).floor_div(b)"), &|| divided(&bad, &good));
+        fails(&place(BY_NUMBER, "(b - a).remainder(n)"), &|| by_number(&good, 0));
+        run(&|| by_number(&good, 2)).expect("2 is not 0");
+        fails(&place(BY_ZERO, "(a + a).fmod(0)"), &|| by_zero(&good));
+        fails(&place(BRANCH, "z.index_select(i, 0)"), &|| branch(&yes, &x, &bad));
+        run(&|| branch(&no, &x, &bad)).expect("nobody looks");
+        fails(&place(REPEATED, "x.index_select(i, 0)"), &|| repeated(&x, &bad));
+        fails(&place(REGION, "x.index_select(i, 0)"), &|| calls(&x, &bad, &good));
+        let there = format!("{}:{}: x.index_select(i, 0)", elsewhere::FILE, elsewhere::LINE);
+        fails(&there, &|| calls(&x, &good, &bad));
+        fails(&place(blocks::IN_BLOCK, "self.table.index_select(i, 0)"), &|| {
+            net.forward(&number.mul(2))
+        });
+        assert!(run(&|| net.forward(&number)).is_ok());
+    }
+}
+
+/// The places of graphs that were made at run time.
+#[test]
+fn a_data_error_of_a_graph_has_its_line() {
+    let text = "graph f(x: f32[..], i: i64[..]) {
+           %2 = exp(%0) @4:2
+           %3 = index_select(%2, %1, 0) @5:2
+           return %3
+         }";
+    let graph: tensorplay::graph::GraphModule = text.parse().expect("a graph");
+    let inputs = [ones(&[3]), Tensor::from_slice(&[3i64], 1)];
+    let e = graph.run(&inputs).expect_err("3 is not a row");
+    assert_eq!(e.location(), Some("line 5"));
+    let examples: Vec<_> = inputs.iter().map(tensorplay::compiler::Example::of).collect();
+    for backend in ["stax", "eager"] {
+        let backend = tensorplay::compiler::lookup_backend(backend).expect("it is built in");
+        let executable = backend
+            .compile(&graph, &examples, &Default::default())
+            .expect("a graph");
+        let e = executable.run(&inputs).expect_err("3 is not a row");
+        assert_eq!(e.location(), Some("line 5"));
+    }
+}

@@ -11,6 +11,7 @@ const LONGEST: usize = 60;
 pub fn location(at: Span, tokens: TokenStream) -> Location {
     let start = at.start();
     Location {
+        file: String::new(),
         line: start.line as u32,
         column: start.column as u32 + 1,
         text: text(tokens),

@@ -69,6 +69,8 @@ pub struct OpError {
     pub help: Option<String>,
     /// The arguments at fault, as positions in the call; diagnostics underline them.
     pub args: Vec<usize>,
+    /// Where the operation is, as an index into its module's locations; 0 where that is not known, or told already.
+    pub place: u32,
     /// The place of the operation and its text, `src/main.rs:8: h.matmul(w)`, where compiled code knows it.
     pub location: Option<Box<str>>,
 }
@@ -83,6 +85,7 @@ impl OpError {
             message: message.into(),
             help: None,
             args: Vec::new(),
+            place: 0,
             location: None,
         }
     }
@@ -104,11 +107,21 @@ impl OpError {
         self
     }
 
-    /// Says where the operation is, unless it is known already.
-    #[must_use]
-    pub fn located(mut self, location: Option<String>) -> OpError {
-        self.location = self.location.or(location.map(Into::into));
-        self
+    /// Says where the operation is, unless that is known already.
+    pub fn set_place(&mut self, place: u32) {
+        if self.place == 0 && self.location.is_none() {
+            self.place = place;
+        }
+    }
+
+    /// Puts the place in words, with the table that it is an index into: see [`GraphModule::place`].
+    ///
+    /// [`GraphModule::place`]: crate::GraphModule::place
+    pub fn locate(&mut self, table: impl FnOnce(u32) -> Option<String>) {
+        let place = std::mem::take(&mut self.place);
+        if place > 0 && self.location.is_none() {
+            self.location = table(place).map(Into::into);
+        }
     }
 
     /// Names the arguments at fault.

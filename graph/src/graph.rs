@@ -340,12 +340,28 @@ impl Graph {
 /// A place in the user's source.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Location {
+    /// The file; empty if it is the module's.
+    pub file: String,
     /// Line, from 1; 0 if unknown.
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
     /// The expression's source text, on one line.
     pub text: String,
+}
+
+impl Location {
+    /// A location of one module as one of another.
+    #[must_use]
+    pub fn of(mut self, from: &GraphModule, to: &GraphModule) -> Location {
+        let file = from.file_of(&self);
+        if file == to.file {
+            self.file.clear();
+        } else {
+            self.file = file.into();
+        }
+        self
+    }
 }
 
 /// A scalar parameter.
@@ -493,11 +509,36 @@ impl GraphModule {
             text.push_str(&format!(" (`{}`)", node.name));
         }
         if let Some(place) = self.locations.get(node.location as usize).filter(|l| l.line > 0) {
-            let file = if self.file.is_empty() { "line " } else { &self.file };
-            let colon = if self.file.is_empty() { "" } else { ":" };
-            text.push_str(&format!(" at {file}{colon}{}", place.line));
+            text.push_str(&format!(" at {}", self.line_of(place)));
         }
         text
+    }
+
+    /// The file that a location is in; empty if it is not known.
+    pub fn file_of<'a>(&'a self, location: &'a Location) -> &'a str {
+        match &location.file[..] {
+            "" => &self.file,
+            file => file,
+        }
+    }
+
+    /// `src/main.rs:8`.
+    fn line_of(&self, location: &Location) -> String {
+        match self.file_of(location) {
+            "" => format!("line {}", location.line),
+            file => format!("{file}:{}", location.line),
+        }
+    }
+
+    /// One of the locations in words: `src/main.rs:8: h.matmul(w)`, or as much as is known of it.
+    pub fn place(&self, location: u32) -> Option<String> {
+        let place = self.locations.get(location as usize)?;
+        match (place.line, &place.text[..]) {
+            (0, "") => None,
+            (0, text) => Some(text.into()),
+            (_, "") => Some(self.line_of(place)),
+            (_, text) => Some(format!("{}: {text}", self.line_of(place))),
+        }
     }
 
     /// The place of a node in the source.

@@ -324,6 +324,7 @@ fn places_are_kept_and_set() {
         line: 9,
         column: 2,
         text: "x.neg()".into(),
+        ..Location::default()
     };
     edit.set_location(NodeId(2), place.clone()).unwrap();
     let ids = edit.finish().unwrap();

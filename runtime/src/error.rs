@@ -284,6 +284,9 @@ impl Error {
             Error::Shape(e) | Error::DType(e) | Error::Index(e) | Error::Value(e) | Error::Device(e) => {
                 e.location.as_deref()
             }
+            Error::Node { source, .. }
+            | Error::Unexpected { source, .. }
+            | Error::BackendCompilerFailed { source, .. } => source.location(),
             _ => None,
         }
     }
@@ -323,12 +326,38 @@ impl Error {
         )))
     }
 
+    fn op_error(&mut self) -> Option<&mut OpError> {
+        match self {
+            Error::Shape(e) | Error::DType(e) | Error::Index(e) | Error::Value(e) | Error::Device(e) => {
+                Some(e)
+            }
+            Error::Node { source, .. }
+            | Error::Unexpected { source, .. }
+            | Error::BackendCompilerFailed { source, .. } => source.op_error(),
+            _ => None,
+        }
+    }
+
     /// The same error with what to write instead, where it carries an [`OpError`].
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Error {
-        if let Error::Shape(r) | Error::DType(r) | Error::Index(r) | Error::Value(r) | Error::Device(r) =
-            &mut self
-        {
-            r.help = Some(help.into());
+        if let Some(e) = self.op_error() {
+            e.help = Some(help.into());
+        }
+        self
+    }
+
+    /// The same error with the place of its operation among the locations of a module, unless it has one.
+    pub(crate) fn placed(mut self, place: u32) -> Error {
+        if let Some(e) = self.op_error() {
+            e.set_place(place);
+        }
+        self
+    }
+
+    /// The same error with its place in words.
+    pub(crate) fn located(mut self, table: impl FnOnce(u32) -> Option<String>) -> Error {
+        if let Some(e) = self.op_error() {
+            e.locate(table);
         }
         self
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tensorplay_graph::op::row::Lowering;
 use tensorplay_graph::{DType, Graph, GraphModule, NodeId, NodeKind, Op};
 
-const MAGIC: &[u8; 4] = b"TPB\x05";
+const MAGIC: &[u8; 4] = b"TPB\x06";
 
 /// The kernels of a function for one choice of input dtypes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -179,10 +179,6 @@ impl Lowerer<'_> {
         }
         // the user's word for it, if all nodes come from one composite
         let places: Vec<u32> = unit.members.iter().map(|m| graph.node(m.node).location).collect();
-        let last = unit
-            .members
-            .last()
-            .map_or_else(Default::default, |m| self.module.location(m.node));
         let name = unit
             .members
             .last()
@@ -192,11 +188,8 @@ impl Lowerer<'_> {
             Some(n) if places.iter().all(|p| *p == places[0]) && ops.len() > 2 => n,
             _ => ops.join("_"),
         };
-        let source = match (last.line, self.module.file.as_str()) {
-            (0, _) => last.text,
-            (line, "") => format!("line {line}: {}", last.text),
-            (line, file) => format!("{file}:{line}: {}", last.text),
-        };
+        let source = places.last().and_then(|at| self.module.place(*at));
+        let source = source.unwrap_or_default();
         (identifier(&name), source)
     }
 

@@ -82,10 +82,10 @@ impl GraphModule {
     pub(super) fn shown_place(&self, id: NodeId) -> String {
         let node = self.graph.node(id);
         match self.locations.get(node.location as usize) {
-            Some(l) if node.location > 0 && l.line > 0 && self.file.is_empty() => {
-                format!("{}:{}", l.line, l.column)
-            }
-            Some(l) if node.location > 0 && l.line > 0 => format!("{}:{}:{}", self.file, l.line, l.column),
+            Some(l) if node.location > 0 && l.line > 0 => match self.file_of(l) {
+                "" => format!("{}:{}", l.line, l.column),
+                file => format!("{file}:{}:{}", l.line, l.column),
+            },
             Some(l) if node.location > 0 => one_line(&l.text),
             _ => String::new(),
         }

@@ -5,9 +5,7 @@
 
 use super::{Edit, EditError};
 use crate::op::row::ParamKind;
-use crate::{
-    Arg, Dim, Expr, GraphModule, Host, Location, Node, NodeId, NodeKind, Op, TensorType, Value, contradict,
-};
+use crate::{Arg, Dim, Expr, GraphModule, Host, Node, NodeId, NodeKind, Op, TensorType, Value, contradict};
 use std::collections::HashMap;
 
 /// Where the values of a copied graph are.
@@ -233,14 +231,7 @@ impl Edit<'_> {
     fn import_place(&mut self, source: &GraphModule, location: u32) -> u32 {
         match source.locations.get(location as usize) {
             Some(place) if location > 0 => {
-                let mut place = place.clone();
-                if source.file != self.work.file && place.line > 0 {
-                    // lines are those of this graph's file
-                    place = Location {
-                        text: format!("{}:{}:{}", source.file, place.line, place.column),
-                        ..Location::default()
-                    };
-                }
+                let place = place.clone().of(source, &self.work);
                 self.place(place)
             }
             _ => 0,

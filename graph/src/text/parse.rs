@@ -646,7 +646,7 @@ impl<'a> Parser<'a> {
             locations.push(Location {
                 line: place.0,
                 column: place.1,
-                text: String::new(),
+                ..Location::default()
             });
             locations.len() as u32 - 1
         })

@@ -117,7 +117,10 @@ impl fmt::Display for GraphModule {
                 write!(f, " {:?}", node.name)?;
             }
             if node.location > 0
-                && let Some(l) = self.locations.get(node.location as usize).filter(|l| l.line > 0)
+                && let Some(l) = self
+                    .locations
+                    .get(node.location as usize)
+                    .filter(|l| l.line > 0 && l.file.is_empty())
             {
                 write!(f, " @{}:{}", l.line, l.column)?;
             }

@@ -253,17 +253,15 @@ impl State {
         let module = &mut self.builder.module;
         let key = (here.file(), here.line(), here.column());
         *self.places.entry(key).or_insert_with(|| {
-            module.locations.push(if here.file() == module.file {
-                Place {
-                    line: here.line(),
-                    column: here.column(),
-                    text: String::new(),
-                }
-            } else {
-                Place {
-                    text: here.to_string(),
-                    ..Place::default()
-                }
+            let file = match here.file() == module.file {
+                true => String::new(),
+                false => here.file().into(),
+            };
+            module.locations.push(Place {
+                file,
+                line: here.line(),
+                column: here.column(),
+                text: String::new(),
             });
             module.locations.len() as u32 - 1
         })

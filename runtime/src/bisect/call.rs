@@ -59,7 +59,10 @@ impl<'a> Call<'a> {
     pub(super) fn culprit(&self, found: Found) -> Culprit {
         let function = self.function();
         let place = self.graph.locations.get(found.location as usize);
-        let line = place.map(|l| l.line).filter(|l| *l > 0);
+        let (file, line) = match place.filter(|l| l.line > 0) {
+            Some(l) => (self.graph.file_of(l), l.line),
+            None => (function.file(), function.line()),
+        };
         let name = match found.name.is_empty() {
             true => String::new(),
             false => format!(" (`{}`)", found.name),
@@ -71,8 +74,8 @@ impl<'a> Call<'a> {
             group: found.group,
             op: found.op.name().into(),
             node: format!("`{}`{name}", found.op.name()),
-            file: function.file().into(),
-            line: line.unwrap_or(function.line()),
+            file: file.into(),
+            line,
             reproducer: None,
         };
         culprit

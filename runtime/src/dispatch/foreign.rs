@@ -166,7 +166,10 @@ pub(super) fn prepare(
     let types = metas.iter().map(|m| TensorType::known(m.dtype, &m.shape));
     let outputs = PathTypes::new(&linked.blob, scalars)
         .run(&linked.blob.module.graph, types.collect(), scalars)
-        .map_err(PathTypes::error)?;
+        .map_err(|e| {
+            let e = PathTypes::error(e, &linked.blob.module.graph);
+            e.located(|at| linked.locations.place(at))
+        })?;
     let pattern = pattern(&linked.blob.module, &key, dynamic);
     // a backend is not asked for what would be refused
     let entry = EntryKey {
@@ -210,6 +213,7 @@ pub(super) fn prepare(
     Ok(Made {
         path: linked.path,
         linked: linked.blob,
+        locations: linked.locations,
         lengths: linked.lengths,
         counts: StepCounts::default(),
         codegen: compiled.codegen,

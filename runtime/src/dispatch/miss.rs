@@ -15,7 +15,7 @@ use crate::device::same_device;
 use crate::dispatch::counters;
 use crate::ladder::{self, Rung};
 use crate::plan::bind::{How, Kept, Kernels, Meta, bind_kept, rebind};
-use crate::plan::link::{LinkedBlob, Strips, link};
+use crate::plan::link::{LinkedBlob, Locations, Strips, link};
 use crate::plan::{Plan, StepCounts};
 use crate::reentry::{Inside, is_inside};
 use crate::{Error, Result, Tensor};
@@ -73,6 +73,7 @@ pub(super) struct Made {
     pub path: usize,
     pub exec: Exec,
     pub linked: LinkedBlob<'static>,
+    pub locations: Locations<'static>,
     pub lengths: Vec<u32>,
     pub counts: StepCounts,
     pub codegen: Codegen,
@@ -102,6 +103,7 @@ pub(super) struct Bindings {
     scalars: SmallVec<[Host; 4]>,
     path: usize,
     linked: LinkedBlob<'static>,
+    locations: Locations<'static>,
     strips: Strips,
     lengths: Vec<u32>,
     kept: Kept,
@@ -121,8 +123,9 @@ impl State {
         let Some(b) = bindings.iter().find(fits) else {
             return Ok(None);
         };
-        let plan = rebind(&b.kept, &b.linked, &b.strips, metas)?;
-        Ok(plan.map(|plan| made(b.path, b.linked.clone(), b.lengths.clone(), plan)))
+        let plan = rebind(&b.kept, &b.linked, &b.strips, metas)
+            .map_err(|e| e.located(|at| b.locations.place(at)))?;
+        Ok(plan.map(|plan| b.made(plan)))
     }
 
     /// Links and binds a call from the start.
@@ -136,7 +139,7 @@ impl State {
             Some(scalars),
             how,
         );
-        let (plan, kept) = bound?;
+        let (plan, kept) = bound.map_err(|e| e.located(|at| linked.locations.place(at)))?;
         for entry in &linked.entries {
             entry.callable.note_entry(entry.path, &entry.pattern);
         }
@@ -167,34 +170,40 @@ impl State {
                 )
             });
         }
+        let bindings = Bindings {
+            key: key.clone(),
+            scalars: scalars.into(),
+            path: linked.path,
+            linked: linked.blob,
+            locations: linked.locations,
+            strips: linked.strips,
+            lengths: linked.lengths,
+            kept,
+        };
+        let made = bindings.made(plan);
         let mut all = lock(&self.kept);
         if all.len() >= KEPT {
             all.remove(0);
         }
-        all.push(Bindings {
-            key: key.clone(),
-            scalars: scalars.into(),
-            path: linked.path,
-            linked: linked.blob.clone(),
-            strips: linked.strips,
-            lengths: linked.lengths.clone(),
-            kept,
-        });
-        Ok(made(linked.path, linked.blob, linked.lengths, plan))
+        all.push(bindings);
+        Ok(made)
     }
 }
 
-fn made(path: usize, linked: LinkedBlob<'static>, lengths: Vec<u32>, plan: Plan) -> Made {
-    Made {
-        path,
-        linked,
-        lengths,
-        counts: plan.counts,
-        codegen: match plan.counts.tile + plan.counts.splits {
-            0 => Codegen::StaxNative,
-            _ => Codegen::TileVm,
-        },
-        exec: Exec::Plan(plan),
+impl Bindings {
+    fn made(&self, plan: Plan) -> Made {
+        Made {
+            path: self.path,
+            linked: self.linked.clone(),
+            locations: self.locations.clone(),
+            lengths: self.lengths.clone(),
+            counts: plan.counts,
+            codegen: match plan.counts.tile + plan.counts.splits {
+                0 => Codegen::StaxNative,
+                _ => Codegen::TileVm,
+            },
+            exec: Exec::Plan(plan),
+        }
     }
 }
 
@@ -292,6 +301,7 @@ fn publish(
         path: made.path,
         exec: made.exec,
         blob,
+        locations: made.locations,
         lengths: made.lengths,
         entry,
         tally: Tally::new(made.path, made.counts),

@@ -17,7 +17,7 @@ use crate::backend::Codegen;
 use crate::dispatch::counters;
 use crate::kernels::strip::Strip;
 use crate::plan::bind::key_params;
-use crate::plan::link::{Callable, Declared};
+use crate::plan::link::{Callable, Declared, Locations};
 use crate::plan::{Plan, Results};
 use crate::{Error, Result, Tensor, is_grad_enabled};
 use smallvec::SmallVec;
@@ -280,6 +280,8 @@ pub(super) struct Bound {
     pub exec: Exec,
     /// The path, with its callees in it if it gives variables or `&mut` parameters new values.
     pub blob: BoundBlob,
+    /// Those of the graph that was bound.
+    pub locations: Locations<'static>,
     /// How many tensors each result of the path is, if some are lists.
     pub lengths: Vec<u32>,
     pub entry: u64,
@@ -341,8 +343,15 @@ impl Bound {
             plan.run(tensors, scalars)
         } else {
             check_variables(module, tensors)?;
-            publish(module, tensors, plan.run(tensors, scalars)?)
+            plan.run(tensors, scalars)
+                .and_then(|results| publish(module, tensors, results))
         }
+        .map_err(|e| self.located(e))
+    }
+
+    #[cold]
+    fn located(&self, e: Error) -> Error {
+        e.located(|at| self.locations.place(at))
     }
 }
 

@@ -73,12 +73,13 @@ pub trait Interpreter {
         let mut walk = Walk {
             interpreter: self,
             module: graph,
+            places: graph,
             scalars: &hosts,
         };
         // what a graph hands through is a value, not the caller's variable
         let inputs = inputs.iter().map(Tensor::snapshot).collect();
         let outputs = tensorplay_graph::Interpreter::run(&mut walk, &graph.graph, inputs, &hosts);
-        let outputs = outputs.map_err(|Stop(e)| e)?;
+        let outputs = outputs.map_err(|stop| walk.error(stop))?;
         for (i, t) in outputs.iter().enumerate() {
             if let Some(Some(spec)) = graph.output_specs.get(i) {
                 specs.check("return", spec, t.dtype(), t.shape())?;
@@ -118,25 +119,27 @@ impl Run for GraphModule {
     }
 }
 
-/// An error of the walk.
-struct Stop(Error);
+/// An error of the walk, and the node that it is of.
+struct Stop(Error, Option<NodeId>);
 
 impl From<EvalError> for Stop {
     fn from(e: EvalError) -> Stop {
-        Stop(match e {
+        match e {
             EvalError::Host {
                 op,
+                node,
                 error: HostError::Failed(message),
-                ..
-            } => crate::plan::bind::host_error(op.name(), message),
-            e => Error::msg(e),
-        })
+            } => Stop(crate::plan::bind::host_error(op.name(), message), Some(node)),
+            e => Stop(Error::msg(e), None),
+        }
     }
 }
 
 struct Walk<'a, I: ?Sized> {
     interpreter: &'a mut I,
     module: &'a GraphModule,
+    /// What lists the locations of its nodes.
+    places: &'a GraphModule,
     scalars: &'a [Host],
 }
 
@@ -145,7 +148,7 @@ impl<I: Interpreter + ?Sized> tensorplay_graph::Interpreter<Tensor> for Walk<'_,
 
     fn call(
         &mut self,
-        _: NodeId,
+        id: NodeId,
         node: &Node,
         op: Op,
         args: Vec<EvalArg<Tensor>>,
@@ -156,18 +159,30 @@ impl<I: Interpreter + ?Sized> tensorplay_graph::Interpreter<Tensor> for Walk<'_,
             close(arg, value, &mut inputs);
         }
         match node.region_call() {
-            Some(call) => self.regions(op, &call, inputs).map_err(Stop),
-            None => self.interpreter.call_op(&closed, &inputs).map_err(Stop),
+            Some(call) => self.regions(op, &call, inputs),
+            None => self.interpreter.call_op(&closed, &inputs),
         }
+        .map_err(|e| Stop(e, Some(id)))
     }
 
-    fn unknown(&mut self, _: NodeId, op: Op, e: &Expr) -> std::result::Result<EvalArg<Tensor>, Stop> {
+    fn unknown(&mut self, id: NodeId, op: Op, e: &Expr) -> std::result::Result<EvalArg<Tensor>, Stop> {
         let message = format!("`{e}` is not known");
-        Err(Stop(Error::value(op.name(), message)))
+        Err(Stop(Error::value(op.name(), message), Some(id)))
     }
 }
 
 impl<I: Interpreter + ?Sized> Walk<'_, I> {
+    /// The error with the place of its node.
+    fn error(&self, Stop(e, node): Stop) -> Error {
+        match node {
+            Some(id) => {
+                let place = self.module.graph.node(id).location;
+                e.placed(place).located(|at| self.places.place(at))
+            }
+            None => e,
+        }
+    }
+
     fn region(&mut self, number: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         let Some(module) = self.module.regions.get(number) else {
             return Err(Error::msg(format!("the graph has no region {number}")));
@@ -175,11 +190,15 @@ impl<I: Interpreter + ?Sized> Walk<'_, I> {
         let mut walk = Walk {
             interpreter: &mut *self.interpreter,
             module,
+            places: match module.locations.is_empty() {
+                true => self.places,
+                false => module,
+            },
             scalars: self.scalars,
         };
         let scalars = self.scalars;
         tensorplay_graph::Interpreter::run(&mut walk, &module.graph, inputs.to_vec(), scalars)
-            .map_err(|Stop(e)| e)
+            .map_err(|stop| walk.error(stop))
     }
 
     fn regions(

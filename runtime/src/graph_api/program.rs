@@ -56,9 +56,12 @@ impl Program {
     /// The same.
     pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         let (inputs, hosts) = parted(&self.module, inputs)?;
-        let plan = self.plan(inputs, &hosts)?;
-        let inputs: Vec<&Tensor> = inputs.iter().collect();
-        Ok(plan.run(&inputs, &hosts)?.into_vec())
+        let results = self.plan(inputs, &hosts).and_then(|plan| {
+            let inputs: Vec<&Tensor> = inputs.iter().collect();
+            plan.run(&inputs, &hosts)
+        });
+        let results = results.map_err(|e| e.located(|at| self.module.place(at)))?;
+        Ok(results.into_vec())
     }
 
     fn plan(&self, inputs: &[Tensor], hosts: &[Host]) -> Result<Arc<Plan>> {

@@ -8,6 +8,8 @@ use crate::{DType, Error, Result};
 #[derive(Debug)]
 pub(crate) struct Divisor {
     pub op: &'static str,
+    /// Where the operation is, among the locations of the graph.
+    pub place: u32,
     pub at: Ref,
     pub dtype: DType,
     pub shape: Sizes,
@@ -15,9 +17,10 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    pub(crate) fn new(op: &'static str, at: Ref, dtype: DType, layout: &Layout) -> Divisor {
+    pub(crate) fn new(op: &'static str, place: u32, at: Ref, dtype: DType, layout: &Layout) -> Divisor {
         Divisor {
             op,
+            place,
             at,
             dtype,
             shape: layout.shape().into(),
@@ -42,7 +45,10 @@ impl Divisor {
                 }
             };
         });
-        if zero { Err(by_zero(self.op)) } else { Ok(()) }
+        match zero {
+            true => Err(by_zero(self.op).placed(self.place)),
+            false => Ok(()),
+        }
     }
 }
 

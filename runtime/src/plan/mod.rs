@@ -71,8 +71,8 @@ pub(crate) enum Buffer {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Param {
     Known(Scalar),
-    /// Computed at the call; the operation that takes it.
-    Call(Expr, &'static str),
+    /// Computed at the call; the operation that takes it, and where that is among the locations of the graph.
+    Call(Expr, &'static str, u32),
 }
 
 #[derive(Debug)]
@@ -84,6 +84,8 @@ pub(crate) struct KernelStep {
     pub operands: SmallVec<[Ref; 6]>,
     pub outputs: SmallVec<[Ref; 2]>,
     pub params: Vec<Param>,
+    /// Where the first of its operations is.
+    pub place: u32,
     /// Integer divisors, which must not hold a zero: operand positions with their layouts.
     pub divisors: Vec<check::Divisor>,
 }

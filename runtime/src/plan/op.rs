@@ -45,6 +45,8 @@ pub(crate) struct OpStep {
     pub op: Op,
     /// The operation that the user wrote, for messages.
     pub written: Op,
+    /// Where that is, among the locations of the graph.
+    pub place: u32,
     pub attributes: Vec<Attribute>,
     pub operands: SmallVec<[Dense; 4]>,
     pub outputs: SmallVec<[Dense; 2]>,
@@ -79,7 +81,7 @@ impl OpStep {
             step: self,
             operands: &operands,
         };
-        call.run(out, outputs.next())
+        call.run(out, outputs.next()).map_err(|e| e.placed(self.place))
     }
 }
 

@@ -25,6 +25,10 @@ pub(crate) struct RegionStep {
     pub control: Control,
     pub inputs: Vec<Place>,
     pub outputs: SmallVec<[Dense; 2]>,
+    /// Where it is, among the locations of the graph.
+    pub place: u32,
+    /// Whether the graphs inside have the locations of the graph around them.
+    pub shares_locations: bool,
 }
 
 impl RegionStep {
@@ -96,7 +100,13 @@ impl RegionStep {
             Control::While { .. } | Control::Call(_) => true,
         };
         let inputs = self.inputs.iter().map(tensor).collect::<Result<Vec<_>>>()?;
-        let results = self.results(inputs, pred, scalars)?;
+        let results = self.results(inputs, pred, scalars).map_err(|e| {
+            let inside = match self.shares_locations {
+                true => e,
+                false => e.located(|_| None),
+            };
+            inside.placed(self.place)
+        })?;
         for (to, t) in self.outputs.iter().zip(&results) {
             if t.dtype() != to.dtype || t.shape() != &to.shape[..] {
                 return Err(Error::msg("a region gives another tensor than it was bound to"));

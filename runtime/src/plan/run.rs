@@ -261,9 +261,9 @@ unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> 
     for p in &k.params {
         params.push(match p {
             Param::Known(s) => *s,
-            Param::Call(e, op) => match e.eval(&CallScalars(scalars)) {
+            Param::Call(e, op, place) => match e.eval(&CallScalars(scalars)) {
                 Ok(h) => h.as_scalar().unwrap_or(Scalar::Int(0)),
-                Err(HostError::Failed(m)) => return Err(host_error(op, m)),
+                Err(HostError::Failed(m)) => return Err(host_error(op, m).placed(*place)),
                 Err(HostError::Unknown) => {
                     return Err(Error::msg("a scalar of a kernel is not known at the call"));
                 }
@@ -271,7 +271,7 @@ unsafe fn kernel(k: &KernelStep, bases: &Bases, scalars: &[Host]) -> Result<()> 
         });
     }
     if let Some((op, _)) = int_division_by_param(k, &params) {
-        return Err(check::by_zero(op));
+        return Err(check::by_zero(op).placed(k.place));
     }
     let code = match k.strips {
         Some(strips) => Code::Emitted(strips),

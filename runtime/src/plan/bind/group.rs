@@ -164,10 +164,18 @@ impl<'a> Binder<'a> {
         for e in &lowered.params {
             params.push(match e.eval(self) {
                 Ok(h) => Param::Known(h.as_scalar().unwrap_or(Scalar::Int(0))),
-                Err(HostError::Unknown) => Param::Call(self.closed(e), self.taker(unit, e)),
-                Err(HostError::Failed(message)) => return Err(host_error(self.taker(unit, e), message)),
+                Err(HostError::Unknown) => {
+                    let (op, place) = self.taker(unit, e);
+                    Param::Call(self.closed(e), op, place)
+                }
+                Err(HostError::Failed(message)) => {
+                    let (op, place) = self.taker(unit, e);
+                    return Err(host_error(op, message).placed(place));
+                }
             });
         }
+        let place_of = |m: &Member| self.graph().node(m.node).location;
+        let place = unit.members.first().map_or(0, place_of);
         let mut divisors = Vec::new();
         if let [m] = &unit.members[..]
             && let Some((op, arg)) = self.integer_division(m.node)
@@ -176,10 +184,10 @@ impl<'a> Binder<'a> {
             match arg.clone() {
                 Arg::Value(v) => {
                     let p = self.place(v)?;
-                    divisors.push(Divisor::new(op.name(), p.at(), p.dtype, &p.layout));
+                    divisors.push(Divisor::new(op.name(), place, p.at(), p.dtype, &p.layout));
                 }
                 arg if self.host(&arg).and_then(Host::as_int) == Some(0) => {
-                    return Err(check::by_zero(op.name()));
+                    return Err(check::by_zero(op.name()).placed(place));
                 }
                 _ => {}
             }
@@ -196,6 +204,7 @@ impl<'a> Binder<'a> {
             operands,
             outputs,
             params,
+            place,
             divisors,
         })));
         Ok(())

@@ -11,7 +11,7 @@ pub(crate) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) ->
     match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
         // binding names the operation that has too few results
         Ok(_) | Err(TypeError::Eval(EvalError::Results { .. })) => Ok(()),
-        Err(e) => Err(PathTypes::error(e)),
+        Err(e) => Err(PathTypes::error(e, graph)),
     }
 }
 
@@ -137,7 +137,8 @@ impl Binder<'_> {
                 Ok(h) => Some(h),
                 Err(HostError::Unknown) => None,
                 Err(HostError::Failed(message)) => {
-                    return Err(host_error(self.blob.written_op(id, op).name(), message));
+                    let e = host_error(self.blob.written_op(id, op).name(), message);
+                    return Err(e.placed(self.graph().node(id).location));
                 }
             }),
             Arg::List(l) => ArgType::List(
@@ -150,14 +151,15 @@ impl Binder<'_> {
     }
 
     /// The operation that takes a number of a group.
-    pub(super) fn taker(&self, unit: &Unit, e: &Expr) -> &'static str {
+    pub(super) fn taker(&self, unit: &Unit, e: &Expr) -> (&'static str, u32) {
         let takes = |m: &&Member| {
             let args = self.graph().node(m.node).args();
             args.iter().any(|a| matches!(a, Arg::Host(x) if x == e))
         };
         let member = unit.members.iter().find(takes).or(unit.members.first());
         let op = member.and_then(|m| Some(self.blob.written_op(m.node, self.graph().node(m.node).op()?)));
-        op.map_or("scalar", Op::name)
+        let place = member.map_or(0, |m| self.graph().node(m.node).location);
+        (op.map_or("scalar", Op::name), place)
     }
 }
 

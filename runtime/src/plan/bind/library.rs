@@ -166,6 +166,7 @@ impl Binder<'_> {
         self.steps.push(Step::Op(Arc::new(OpStep {
             op,
             written,
+            place: self.graph().node(id).location,
             attributes,
             operands,
             outputs,
@@ -240,6 +241,7 @@ impl Binder<'_> {
             operands: SmallVec::from_slice(&[x.at()]),
             outputs: SmallVec::from_slice(&[part.at()]),
             params: Vec::new(),
+            place: 0,
             divisors: Vec::new(),
         })));
     }

@@ -129,9 +129,13 @@ pub(crate) fn bind_kept(
         }
     }
     let infer = |scalars: &[Option<Host>]| {
-        Typing::infer(module, &dtypes, scalars).map_err(|e| match module.graph.node(e.node).op() {
-            Some(op) => e.error.within(blob.written_op(e.node, op)),
-            None => e.error,
+        Typing::infer(module, &dtypes, scalars).map_err(|e| {
+            let node = module.graph.node(e.node);
+            let error = match node.op() {
+                Some(op) => e.error.within(blob.written_op(e.node, op)),
+                None => e.error,
+            };
+            Error::from(error).placed(node.location)
         })
     };
     let (typing, instance) = match infer::told(module, scalars, call) {

@@ -15,17 +15,18 @@ impl<'a> PathTypes<'a> {
         PathTypes { blob, scalars }
     }
 
-    /// A broken rule, as a call reports it.
-    pub(crate) fn error(e: TypeError) -> Error {
-        match e {
-            TypeError::Op(_, e) => e.into(),
+    /// A broken rule of a graph, as a call reports it.
+    pub(crate) fn error(e: TypeError, graph: &Graph) -> Error {
+        let (id, e) = match e {
+            TypeError::Op(id, e) => (id, e.into()),
             TypeError::Eval(EvalError::Host {
+                node,
                 op,
                 error: HostError::Failed(message),
-                ..
-            }) => infer::host_error(op.name(), message),
-            TypeError::Eval(e) => Error::msg(e),
-        }
+            }) => (node, infer::host_error(op.name(), message)),
+            TypeError::Eval(e) => return Error::msg(e),
+        };
+        e.placed(graph.node(id).location)
     }
 }
 
@@ -82,6 +83,11 @@ impl Misfit {
     }
 }
 
+/// Whether places in a region are among those of the graph around it.
+fn shares_locations(around: &GraphModule, region: &GraphModule) -> bool {
+    region.locations.is_empty() || region.locations == around.locations
+}
+
 /// The result types of two regions for inputs of known types.
 fn region_types(
     blob: &Blob,
@@ -98,7 +104,12 @@ fn region_types(
         types
             .run(&region.module.graph, inputs.to_vec(), scalars)
             .map_err(|e| match e {
-                TypeError::Op(_, e) => Misfit::Inside(Box::new(e)),
+                TypeError::Op(id, mut e) => {
+                    if shares_locations(&blob.module, &region.module) {
+                        e.set_place(region.module.graph.node(id).location);
+                    }
+                    Misfit::Inside(Box::new(e))
+                }
                 TypeError::Eval(e) => Misfit::Differ(e.to_string()),
             })
     };
@@ -178,6 +189,9 @@ impl Binder<'_> {
             })
             .collect();
         let blob = self.blob;
+        let inside = |r: &usize| blob.regions.get(*r);
+        let shares = |r: &Blob| shares_locations(&blob.module, &r.module);
+        let shares_locations = call.regions.iter().filter_map(inside).all(shares);
         let strips = Strips::One(self.strips.of(u));
         let mut plan = |r: usize| -> Result<Plan> {
             let region = blob.regions.get(r).ok_or_else(|| {
@@ -208,6 +222,8 @@ impl Binder<'_> {
             control,
             inputs,
             outputs,
+            place: node.location,
+            shares_locations,
         })));
         Ok(())
     }
@@ -236,6 +252,8 @@ impl Binder<'_> {
             control: Control::Call(call),
             inputs,
             outputs,
+            place: node.location,
+            shares_locations: false,
         })));
         Ok(())
     }

@@ -175,7 +175,7 @@ impl Chooser<'_> {
             // binding names the operation that has too few results
             let results = match walk.run(&blob.written, types, &scalars) {
                 Err(Stop::Type(TypeError::Eval(EvalError::Results { .. }))) => Vec::new(),
-                other => other.map_err(|stop| stop.at_place(blob).into_error())?,
+                other => other.map_err(|stop| stop.into_error(blob))?,
             };
             let chosen = Chosen {
                 path,
@@ -279,7 +279,10 @@ impl Chooser<'_> {
         let mut walk = Walk::new(self, frame, blob, scalars);
         for guard in &blob.written.guards {
             is_there(frame, &blob.module, guard)?;
-            match demand.host(&mut walk, guard).map_err(Stop::into_error)? {
+            match demand
+                .host(&mut walk, guard)
+                .map_err(|stop| stop.into_error(blob))?
+            {
                 Ok(Host::Bool(true)) => {}
                 Ok(_) => return Ok(false),
                 Err(HostError::Failed(message)) => return Err(Error::value("branch", message)),
@@ -385,23 +388,10 @@ impl From<EvalError> for Stop {
 }
 
 impl Stop {
-    /// The same, with the place of the operation in the source.
-    fn at_place(self, blob: &Blob) -> Stop {
-        let Stop::Type(TypeError::Op(id, e)) = self else {
-            return self;
-        };
-        let location = blob.written.node(id).location as usize;
-        let place_in = |m: &GraphModule| {
-            let place = m.locations.get(location).filter(|p| p.line > 0)?;
-            Some(format!("{}:{}: {}", m.file, place.line, place.text))
-        };
-        let place = place_in(&blob.module).or_else(|| place_in(&blob.source().ok()?));
-        Stop::Type(TypeError::Op(id, e.located(place)))
-    }
-
-    fn into_error(self) -> Error {
+    /// What the call of a path reports.
+    fn into_error(self, blob: &Blob) -> Error {
         match self {
-            Stop::Type(e) => PathTypes::error(e),
+            Stop::Type(e) => PathTypes::error(e, &blob.written).located(|at| super::place(blob, at)),
             Stop::Run(e) => e,
         }
     }

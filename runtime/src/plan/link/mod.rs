@@ -14,6 +14,7 @@
 mod choose;
 mod opaque;
 mod splice;
+mod substitute;
 
 use super::bind::Meta;
 use crate::example::ReuseHash;
@@ -23,8 +24,8 @@ pub(crate) use choose::CalleeEntry;
 use choose::{Chooser, Frame};
 pub(crate) use opaque::Opaque;
 use smallvec::SmallVec;
-pub(crate) use splice::typed;
 use std::sync::Arc;
+pub(crate) use substitute::typed;
 use tensorplay_graph::{GraphModule, Host, TensorType, Tree};
 use tensorplay_stax::blob::Blob;
 
@@ -98,6 +99,7 @@ impl Strips {
 pub(crate) struct Linked<'a> {
     pub path: usize,
     pub blob: LinkedBlob<'a>,
+    pub locations: Locations<'a>,
     pub strips: Strips,
     /// How many tensors each result of the path is, if some are lists.
     pub lengths: Vec<u32>,
@@ -121,6 +123,31 @@ impl std::ops::Deref for LinkedBlob<'_> {
             LinkedBlob::Spliced(b) => b,
         }
     }
+}
+
+/// Which path each location of a linked graph is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Locations<'a>(Arc<[(u32, &'a Blob)]>);
+
+impl<'a> Locations<'a> {
+    /// Those of a path from a number on, in order.
+    fn of(paths: &[(u32, &'a Blob)]) -> Self {
+        Locations(paths.into())
+    }
+
+    /// A location in words. The text is read from the graph as it was written.
+    pub(crate) fn place(&self, location: u32) -> Option<String> {
+        let path = self.0.partition_point(|(first, _)| *first <= location);
+        let (first, blob) = self.0.get(path.checked_sub(1)?)?;
+        place(blob, location - first)
+    }
+}
+
+/// A location of a path in words.
+fn place(blob: &Blob, location: u32) -> Option<String> {
+    blob.module
+        .place(location)
+        .or_else(|| blob.source().ok()?.place(location))
 }
 
 /// Chooses the path for a call with these flattened arguments, and links it for a backend.
@@ -177,6 +204,7 @@ pub(crate) fn link<'a>(
         return Ok(Linked {
             path: chosen.path,
             blob: LinkedBlob::Own(blob),
+            locations: Locations::of(&[(0, blob)]),
             strips: Strips::One(f.strips()),
             lengths: Vec::new(),
             entries: Vec::new(),
@@ -186,12 +214,13 @@ pub(crate) fn link<'a>(
     chosen.entries(&mut entries);
     choose::check_reuse(&entries)?;
     let path = chosen.path;
-    let (blob, strips, lengths) = splice::splice(f, &chosen, inputs, &trees)?;
+    let spliced = splice::splice(f, &chosen, inputs, &trees)?;
     Ok(Linked {
         path,
-        blob: LinkedBlob::Spliced(Arc::new(blob)),
-        strips,
-        lengths,
+        blob: LinkedBlob::Spliced(Arc::new(spliced.blob)),
+        locations: Locations::of(&spliced.locations),
+        strips: spliced.strips,
+        lengths: spliced.lengths,
         entries,
     })
 }

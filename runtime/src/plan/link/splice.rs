@@ -1,6 +1,9 @@
 //! The second walk: the expanded graphs of the chosen paths become one.
 
 use super::choose::{Calls, Chosen};
+use super::substitute::{
+    GONE, close, last_location, move_locations, offset_regions, renamed, substitute, typed,
+};
 use super::{Callable, Opaque, Strips};
 use crate::kernels::strip::Strip;
 use crate::plan::bind::Meta;
@@ -10,8 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorplay_graph::op::row::{LaneClass, Lowering};
 use tensorplay_graph::{
-    Aggregate, Arg, Callee, Expr, FieldPath, Graph, GraphModule, Host, HostType, Link, Location, Node,
-    NodeId, NodeKind, Op, ScalarInput, Schema, TensorType, Tree, Value, Write,
+    Aggregate, Arg, Callee, Expr, FieldPath, Graph, GraphModule, Host, Link, Location, Node, NodeId,
+    NodeKind, Op, ScalarInput, Schema, TensorType, Tree, Value, Write,
 };
 use tensorplay_stax::blob::{Blob, Instance};
 use tensorplay_stax::kernel::Space;
@@ -19,12 +22,6 @@ use tensorplay_stax::lower::Lowered;
 use tensorplay_stax::schedule::{Member, Schedule, Unit, UnitKind};
 
 type Kernel = Option<(Arc<Lowered>, u32)>;
-
-/// Stands for a value that is not there.
-const GONE: Value = Value {
-    node: NodeId(u32::MAX),
-    index: 0,
-};
 
 /// A result of a path or call.
 enum Output {
@@ -53,9 +50,9 @@ struct Placed {
 }
 
 /// A call of a path.
-struct Frame<'a> {
+struct Frame<'a, 'p> {
     callable: &'a dyn Callable,
-    blob: &'a Blob,
+    blob: &'p Blob,
     chosen: &'a Chosen,
     /// Its own tensor parameters, in the linked graph.
     tensors: SmallVec<[Option<Value>; 6]>,
@@ -65,14 +62,16 @@ struct Frame<'a> {
 }
 
 #[derive(Default)]
-struct Splicer {
+struct Splicer<'p> {
     module: GraphModule,
     written: Graph,
     regions: Vec<Blob>,
     /// The node of each flattened tensor.
     inputs: Vec<NodeId>,
-    /// Places are numbered anew for each path, so that operations of two calls are told apart.
+    /// Places are numbered anew for each path, so that operations of two calls are told apart: how many there are.
     locations: u32,
+    /// Which path they are of, each with the number of its first.
+    paths: Vec<(u32, &'p Blob)>,
     /// New values of inputs.
     updates: Vec<(u32, Value)>,
     /// Nodes that stand for absent inputs.
@@ -81,16 +80,23 @@ struct Splicer {
     opaque: Vec<Arc<Opaque>>,
 }
 
-/// A linked path, where the strips of its units are, and how many tensors each of its results is.
-pub(super) type LinkedPath = (Blob, Strips, Vec<u32>);
+/// A linked path.
+pub(super) struct LinkedPath<'a> {
+    pub blob: Blob,
+    /// The paths that are in it, each with the number of its first location.
+    pub locations: Vec<(u32, &'a Blob)>,
+    pub strips: Strips,
+    /// How many tensors each of its results is.
+    pub lengths: Vec<u32>,
+}
 
 /// Links the path of a function that was chosen.
-pub(super) fn splice(
-    f: &dyn Callable,
+pub(super) fn splice<'a>(
+    f: &'a dyn Callable,
     chosen: &Chosen,
     inputs: &[Meta],
     trees: &[Tree],
-) -> Result<LinkedPath> {
+) -> Result<LinkedPath<'a>> {
     let blob = &f.paths()[chosen.path];
     let source = &blob.module;
     let own = source.graph.inputs.len() - source.fields.len();
@@ -189,10 +195,15 @@ pub(super) fn splice(
         kernels,
     };
     let linked = Blob::linked(s.module, s.written, Schedule { units }, instance, s.regions);
-    Ok((linked, Strips::Each(strips, s.opaque), lengths))
+    Ok(LinkedPath {
+        blob: linked,
+        locations: s.paths,
+        strips: Strips::Each(strips, s.opaque),
+        lengths,
+    })
 }
 
-impl Splicer {
+impl<'p> Splicer<'p> {
     fn input(&mut self, name: String, spec: Option<tensorplay_graph::TensorType>) {
         let id = self.module.graph.push(Node {
             kind: NodeKind::Input(self.inputs.len() as u32),
@@ -207,7 +218,7 @@ impl Splicer {
 
     /// The tensors of an aggregate, under their paths.
     fn fields(&mut self, aggregate: &Aggregate, tree: &Tree) {
-        fn walk(s: &mut Splicer, name: String, schema: &Schema, tree: &Tree) {
+        fn walk(s: &mut Splicer<'_>, name: String, schema: &Schema, tree: &Tree) {
             match (schema, tree) {
                 (_, Tree::Tensor(_)) => s.input(name, None),
                 (Schema::Option(inner), Tree::Option(_, Some(tree))) => walk(s, name, inner, tree),
@@ -228,7 +239,7 @@ impl Splicer {
     }
 
     /// The inputs that a path assigns; what an absent `Option` would hold is none.
-    fn places(&self, f: &Frame<'_>, write: &Write) -> Option<Vec<Option<u32>>> {
+    fn places(&self, f: &Frame<'_, '_>, write: &Write) -> Option<Vec<Option<u32>>> {
         match write {
             Write::Input(i) => match self.argument(f, *i as usize) {
                 Some(v) => match self.module.graph.node(v.node).kind {
@@ -251,16 +262,19 @@ impl Splicer {
     }
 
     /// Copies a path and its calls.
-    fn path(&mut self, f: &Frame<'_>) -> Result<Spliced> {
+    fn path(&mut self, f: &Frame<'_, 'p>) -> Result<Spliced> {
         let graph = &f.blob.module.graph;
         let base = self.locations;
-        let last = graph.nodes.iter().map(|n| n.location).max().unwrap_or(0);
+        let last = last_location(f.blob);
         self.locations += last + 1;
+        self.paths.push((base, f.blob));
         // only graphs as they were written have places
         if !f.blob.module.locations.is_empty() {
             self.module.locations.resize(base as usize, Location::default());
-            let own = f.blob.module.locations.iter().take(last as usize + 1);
-            self.module.locations.extend(own.cloned());
+            let from = &f.blob.module;
+            let own = from.locations.iter().take(last as usize + 1);
+            let moved: Vec<Location> = own.map(|l| l.clone().of(from, &self.module)).collect();
+            self.module.locations.extend(moved);
         }
         self.written
             .nodes
@@ -274,6 +288,9 @@ impl Splicer {
         for region in &f.blob.regions {
             let mut region = region.clone();
             close(&mut region, &known);
+            if region.module.locations.is_empty() {
+                move_locations(&mut region, base);
+            }
             // what types the nodes that have regions
             self.module.regions.push(region.module.clone());
             self.regions.push(region);
@@ -356,7 +373,7 @@ impl Splicer {
     }
 
     /// The expression of each scalar of a path.
-    fn scalars(&self, f: &Frame<'_>) -> Vec<Expr> {
+    fn scalars(&self, f: &Frame<'_, '_>) -> Vec<Expr> {
         let mut own = f.hosts.iter();
         let scalars = f.blob.module.scalars.iter().zip(&f.chosen.scalars);
         let of = |(s, value): (&ScalarInput, &Host)| match s.source {
@@ -370,7 +387,7 @@ impl Splicer {
     }
 
     /// What an input of a path is, if it is there.
-    fn argument(&self, f: &Frame<'_>, i: usize) -> Option<Value> {
+    fn argument(&self, f: &Frame<'_, '_>, i: usize) -> Option<Value> {
         let module = &f.blob.module;
         let own = module.graph.inputs.len() - module.fields.len();
         match i.checked_sub(own) {
@@ -387,7 +404,7 @@ impl Splicer {
 
     /// What stands for an absent bias or scale, whose operation was expanded as if it were there: x + -0 and x * 1 are x,
     /// bit for bit. Operations with a kernel of their own know that it is absent.
-    fn neutral(&mut self, f: &Frame<'_>, input: NodeId) -> Option<Value> {
+    fn neutral(&mut self, f: &Frame<'_, '_>, input: NodeId) -> Option<Value> {
         let graph = &f.blob.module.graph;
         let mut same = vec![Value::from(input)];
         let mut value = None;
@@ -424,7 +441,7 @@ impl Splicer {
     }
 
     /// A call, whose arguments are over the linked graph already.
-    fn link(&mut self, f: &Frame<'_>, node: NodeId, link: &Link<'_>) -> Result<Spliced> {
+    fn link(&mut self, f: &Frame<'_, 'p>, node: NodeId, link: &Link<'_>) -> Result<Spliced> {
         let tensor = |a: &Arg| match a {
             Arg::Value(v) => Some(*v),
             _ => None,
@@ -518,7 +535,7 @@ impl Splicer {
     /// A call that runs on a backend of its own: one node here, and a graph for that backend.
     fn apart(
         &mut self,
-        f: &Frame<'_>,
+        f: &Frame<'_, 'p>,
         callable: &'static dyn Callable,
         chosen: &Chosen,
         results: &[TensorType],
@@ -624,7 +641,7 @@ impl Splicer {
     /// The units of a path, with those of its calls in their places.
     fn units(
         &self,
-        f: &Frame<'_>,
+        f: &Frame<'_, 'p>,
         hosts: &[Expr],
         to: &dyn Fn(Value) -> Option<Value>,
         mut inside: BTreeMap<NodeId, Vec<Placed>>,
@@ -669,103 +686,9 @@ impl Splicer {
     }
 }
 
-fn lost(f: &Frame<'_>) -> Error {
+fn lost(f: &Frame<'_, '_>) -> Error {
     Error::msg(format!(
         "`{}` could not be linked; this is a bug, please report it",
         f.callable.name()
     ))
-}
-
-/// A kernel over the values of the linked graph.
-fn renamed(l: &Lowered, hosts: &[Expr], to: &dyn Fn(Value) -> Result<Value>) -> Result<Lowered> {
-    let mut l = l.clone();
-    for v in l.operands.iter_mut().chain(&mut l.outputs) {
-        *v = to(*v)?;
-    }
-    for e in &mut l.params {
-        *e = substituted(e, hosts, &mut |v| to(v).unwrap_or(GONE));
-    }
-    Ok(l)
-}
-
-/// The expression as a value of that type: a literal takes any.
-pub(crate) fn typed(e: &Expr, ty: HostType) -> Expr {
-    match (e, ty) {
-        (Expr::Literal(Host::Int(_) | Host::Float(_)), ty)
-            if !matches!(
-                ty,
-                HostType::Number | HostType::IntLiteral | HostType::FloatLiteral
-            ) =>
-        {
-            Expr::Cast(ty, Box::new(e.clone()))
-        }
-        _ => e.clone(),
-    }
-}
-
-fn substitute(
-    arg: &mut Arg,
-    hosts: &[Expr],
-    lists: &BTreeMap<Value, Vec<Value>>,
-    to: &mut impl FnMut(Value) -> Value,
-) {
-    match arg {
-        Arg::Value(v) => *v = to(*v),
-        Arg::Host(e) => *e = substituted(e, hosts, to),
-        Arg::List(l) => {
-            let mut all = Vec::with_capacity(l.len());
-            for mut a in std::mem::take(l) {
-                if let Arg::Value(v) = &a
-                    && let Some(list) = lists.get(v)
-                {
-                    all.extend(list.iter().copied().map(Arg::Value));
-                    continue;
-                }
-                substitute(&mut a, hosts, lists, to);
-                all.push(a);
-            }
-            *l = all;
-        }
-        Arg::Field(_) | Arg::None => {}
-    }
-}
-
-/// The expression over other values, with the scalars that `hosts` says.
-fn substituted(e: &Expr, hosts: &[Expr], to: &mut impl FnMut(Value) -> Value) -> Expr {
-    e.substituted(&|i| hosts.get(i as usize).cloned(), to)
-}
-
-/// Replaces the scalars of a graph inside a path by their values.
-fn close(blob: &mut Blob, known: &[Expr]) {
-    for graph in [&mut blob.module.graph, &mut blob.written] {
-        for node in &mut graph.nodes {
-            for a in node.args_mut() {
-                substitute(a, known, &BTreeMap::new(), &mut |v| v);
-            }
-        }
-    }
-    for instance in &mut blob.instances {
-        for (lowered, _) in instance.kernels.iter_mut().flatten() {
-            let mut l = (**lowered).clone();
-            for e in &mut l.params {
-                *e = substituted(e, known, &mut |v| v);
-            }
-            *lowered = Arc::new(l);
-        }
-    }
-    blob.regions.iter_mut().for_each(|r| close(r, known));
-}
-
-/// Renumbers the regions of a `cond` or `while_loop`.
-fn offset_regions(node: &mut Node, by: usize) {
-    if node.region_call().is_none() {
-        return;
-    }
-    for a in node.args_mut().iter_mut().skip(2) {
-        if let Arg::Host(e) = a
-            && let Some(n) = e.literal().and_then(Host::as_int)
-        {
-            *a = Arg::int(n + by as i64);
-        }
-    }
 }
