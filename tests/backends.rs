@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tensorplay::compiler::{
     BackendCapabilities, BackendEntry, Codegen, CompileOptions, Example, Executable,
-    NestedCompileRegionOptions, Tolerance, bisect, config_mut, counters, lookup_backend, register_backend,
-    reset, unregister_backend, with_backend,
+    NestedCompileRegionOptions, Tolerance, bisect, config_mut, counters, get_default_backend, lookup_backend,
+    register_backend, reset, set_default_backend, unregister_backend, with_backend,
 };
 use tensorplay::graph::{GraphModule, Run};
 use tensorplay::{Error, Result, compile, explain, nested_compile_region, prelude::*};
@@ -213,9 +213,11 @@ fn what_a_backend_made_goes_with_it() {
             .all(|e| !e.to_string().contains("counted"))
     );
     called_when_dropped(&x);
-    // more entries than the limit: the coldest go, and call the function while they do
+    // more than are kept of evicted entries: the oldest go, and call the function while they do
     register_backend(&COUNTED).expect("the name is free again");
-    (60..80).for_each(call);
+    (100..200).for_each(call);
+    let live = LIVE.load(SeqCst);
+    assert!((1..=80).contains(&live), "{live} of 100 are live");
     unregister_backend("counted");
     assert_eq!(LIVE.load(SeqCst), 0);
 }
@@ -280,6 +282,133 @@ fn hashed(x: &Tensor) -> Tensor {
 #[compile(fullgraph)]
 fn outer_of_hash(x: &Tensor) -> Result<Tensor> {
     hashed(x).try_mul(x)
+}
+
+/// Looks at the function that asks, and forgets what was bound.
+fn hash_that_looks(_: &[Example]) -> u64 {
+    let n = explain!(looked_at).entries.len();
+    reset();
+    n as u64
+}
+
+#[nested_compile_region(reuse_hash_fn = hash_that_looks)]
+fn looking(x: &Tensor) -> Tensor {
+    x.exp()
+}
+
+#[compile(fullgraph)]
+fn looked_at(x: &Tensor) -> Tensor {
+    looking(x) + 1.0
+}
+
+#[test]
+fn a_hash_may_look_at_its_caller_and_reset() {
+    let _alone = alone();
+    for n in [2, 3] {
+        let x = Tensor::zeros(n, DType::F32);
+        assert_eq!(looked_at(&x).to_vec::<f32>(), vec![2.0; n]);
+    }
+}
+
+#[nested_compile_region(options = EAGER)]
+fn on_eager(x: &Tensor) -> Tensor {
+    x * 2.0
+}
+
+static REFUSING: NestedCompileRegionOptions = NestedCompileRegionOptions {
+    fw_compiler: Some("refusing"),
+    bw_compiler: None,
+};
+
+#[nested_compile_region(options = REFUSING)]
+fn refused(x: &Tensor) -> Tensor {
+    x * 3.0
+}
+
+#[test]
+fn parts_of_a_cut_graph_are_strict_and_named() {
+    making!(NATIVE, "native", |graph, _examples| {
+        let graph = graph.clone();
+        move |inputs: &[Tensor]| graph.run(inputs)
+    });
+    entry!(REFUSES, "refusing", || Ok(Box::new(
+        |_: &GraphModule, _: &[Example], _: &CompileOptions| -> Result<Box<dyn Executable>> {
+            Err(Error::msg("not today"))
+        }
+    )));
+    #[compile(fullgraph, strict_native)]
+    fn strict(x: &Tensor) -> Result<Tensor> {
+        Ok(on_eager(&x.exp()) + 1.0)
+    }
+    #[compile(fullgraph)]
+    fn cut(x: &Tensor) -> Result<Tensor> {
+        Ok(refused(&x.exp()) + 1.0)
+    }
+    let _alone = alone();
+    register_backend(&NATIVE).expect("a free name");
+    register_backend(&REFUSES).expect("a free name");
+    let x = Tensor::zeros(2, DType::F32);
+    let e = with_backend("eager", || strict(&x)).expect("it is built in");
+    assert!(matches!(e, Err(Error::NotNative { .. })), "{e:?}");
+    let e = with_backend("native", || cut(&x)).expect("it is registered");
+    let e = e.expect_err("its region is refused");
+    assert!(
+        matches!(&e, Error::BackendCompilerFailed { backend, function, .. }
+            if backend == "refusing" && function.ends_with("refused")),
+        "{e}"
+    );
+    unregister_backend("native");
+    unregister_backend("refusing");
+}
+
+#[test]
+fn a_default_that_goes_while_it_is_made_is_none() {
+    entry!(GOING, "going", || {
+        unregister_backend("going");
+        Ok(Box::new(
+            |_: &GraphModule, _: &[Example], _: &CompileOptions| -> Result<Box<dyn Executable>> {
+                Err(Error::msg("never asked"))
+            },
+        ))
+    });
+    let _alone = alone();
+    register_backend(&GOING).expect("a free name");
+    let e = set_default_backend("going").expect_err("nobody has the name");
+    assert!(matches!(e, Error::InvalidBackend { .. }), "{e}");
+    assert_eq!(get_default_backend(), "stax");
+}
+
+#[test]
+fn a_version_that_is_none_is_refused() {
+    static ODD: BackendEntry = BackendEntry {
+        name: "odd_version",
+        tags: &[],
+        capabilities: BackendCapabilities::new().max_core_version("newest"),
+        make: || Err(Error::msg("never asked")),
+    };
+    let _alone = alone();
+    register_backend(&ODD).expect("a free name");
+    let e = lookup_backend("odd_version").err().expect("no bound is known");
+    assert!(e.to_string().contains("`newest`, which is none"), "{e}");
+    unregister_backend("odd_version");
+}
+
+#[test]
+fn a_graph_without_kernels_is_not_native() {
+    let graph: GraphModule = "graph f(x: f32[2]) { %1 = exp(%0) return %1 }"
+        .parse()
+        .expect("a graph");
+    let examples = [Example::of(&Tensor::zeros(2, DType::F32))];
+    let options = CompileOptions {
+        strict_native: true,
+        ..CompileOptions::default()
+    };
+    let stax = lookup_backend("stax").expect("it is built in");
+    let e = stax
+        .compile(&graph, &examples, &options)
+        .err()
+        .expect("the tile VM runs it");
+    assert!(matches!(e, Error::NotNative { .. }), "{e}");
 }
 
 #[test]

@@ -64,6 +64,9 @@ fn x() -> Tensor {
     Tensor::from_slice(&[1.0f32, -2.0, 0.5, 3.0], (2, 2))
 }
 
+#[path = "../runtime/src/bisect/results.in.rs"]
+mod reproducer;
+
 #[track_caller]
 fn on(backend: &str, f: impl Fn(&[Tensor]) -> Tensor, inputs: &[Tensor], t: Tolerance) -> Option<Culprit> {
     let found = with_backend(backend, || bisect(f, inputs, t)).expect("it is registered");
@@ -122,6 +125,12 @@ fn the_wrong_node_is_named_with_its_line_and_a_reproducer() {
     let tensors = tensorplay::safetensors::load(tensors.expect("its inputs")).expect("tensors");
     assert_eq!(tensors.len(), graph.graph.inputs.len());
     assert!(graph.nodes().iter().any(|n| n.op_name() == "relu"));
+    // the program beside them gives both
+    let program = fs::read_to_string(folder.join("main.rs")).expect("a program");
+    let results = include_str!("../runtime/src/bisect/results.in.rs");
+    assert!(program.starts_with(results), "{program}");
+    let [got, want] = reproducer::results(&folder.to_string_lossy(), backend).expect("both run");
+    assert!(!got[0].allclose(&want[0], 1e-3, 1e-3));
     let _ = fs::remove_dir_all(folder);
 }
 
@@ -232,4 +241,15 @@ fn random_numbers_and_state_do_not_mislead() {
     });
     assert_eq!(mean.to_vec::<f32>(), [0.0, 0.0]);
     assert_eq!(var.to_vec::<f32>(), [1.0, 1.0]);
+}
+
+/// A scope inside the code that is looked into counts as well.
+#[test]
+fn the_backend_of_a_scope_inside_is_the_culprit() {
+    let backend = shifting!("bisect_scope", "relu", 1.0);
+    let call = |i: &[Tensor]| with_backend(backend, || f(&i[0], &i[1])).expect("it is registered");
+    let culprit = bisect(call, &[x(), x()], TIGHT)
+        .expect("a search")
+        .expect("a wrong relu");
+    assert_eq!((culprit.op.as_str(), culprit.backend.as_str()), ("relu", backend));
 }

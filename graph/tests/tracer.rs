@@ -146,6 +146,15 @@ fn rules_that_break_are_collected_with_their_lines() {
             .to_string()
             .contains("Constant, Reflect, Replicate")
     );
+    let bad = Tracer::trace(1, |i| i[0].max_pool2d(Options::variant("Max")));
+    let text = bad.unwrap_err().to_string();
+    assert!(text.contains("there is no variant `Max`, but settings"), "{text}");
+    let bad = Tracer::trace(1, |i| i[0].pad([1, 1], Options::new().set("mode", 1)));
+    let text = bad.unwrap_err().to_string();
+    assert!(
+        text.contains("there is no setting `mode`, but variants"),
+        "{text}"
+    );
     let open = Tracer::trace(1, |i| i[0].chunk(5, 0)[4].exp())
         .unwrap_err()
         .to_string();

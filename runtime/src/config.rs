@@ -62,7 +62,7 @@ macro_rules! fields {
         }
 
         impl Config {
-            /// The defaults with what the environment sets, and the first variable whose value means nothing.
+            /// The defaults with what the environment sets, and the first variable whose value is invalid.
             fn from_env(get: impl Fn(&str) -> Option<String>) -> (Config, Option<Wrong>) {
                 let mut config = Config::default();
                 let mut wrong = None;
@@ -78,6 +78,13 @@ macro_rules! fields {
                 })*
                 (config, wrong)
             }
+
+            /// Takes over the fields in which `new` is not `old`.
+            fn change(&mut self, old: &Config, new: Config) {
+                $(if new.$name != old.$name {
+                    self.$name = new.$name;
+                })*
+            }
         }
 
         #[cfg(test)]
@@ -86,9 +93,9 @@ macro_rules! fields {
 }
 
 fields! {
-    /// Whether functions that do not say `dynamic = ..` are; `None` leaves it to `assume_static_by_default`.
+    /// Whether functions without `dynamic = ..` are dynamic; `None` leaves it to `assume_static_by_default`.
     dynamic_shapes: Option<bool> = None, "TENSORPLAY_DYNAMIC_SHAPES";
-    /// Whether sizes are numbers in the keys of functions that do not say `dynamic = ..`.
+    /// Whether sizes are numbers in the keys of functions without `dynamic = ..`.
     assume_static_by_default: bool = true, "TENSORPLAY_ASSUME_STATIC";
     /// The live entries of a function that does not say `recompile_limit = ..`; 0 counts as 1.
     recompile_limit: usize = 8, "TENSORPLAY_RECOMPILE_LIMIT";
@@ -104,7 +111,7 @@ fields! {
     cache_key_tag: String = String::new(), "TENSORPLAY_CACHE_KEY_TAG";
 }
 
-/// A variable whose value means nothing.
+/// A variable with an invalid value.
 #[derive(Clone, Debug)]
 struct Wrong {
     variable: &'static str,
@@ -122,15 +129,17 @@ impl From<Wrong> for Error {
     }
 }
 
-static CONFIG: LazyLock<RwLock<(Config, Option<Wrong>)>> =
-    LazyLock::new(|| RwLock::new(Config::from_env(|name| std::env::var(name).ok())));
+static CONFIG: LazyLock<RwLock<(Config, Option<Wrong>)>> = LazyLock::new(|| {
+    let text = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    RwLock::new(Config::from_env(text))
+});
 
 /// The configuration.
 pub fn config() -> Config {
     CONFIG.read().unwrap_or_else(PoisonError::into_inner).0.clone()
 }
 
-/// The same, where a variable that means nothing is an error.
+/// The same, where an invalid variable is an error.
 pub(crate) fn checked() -> Result<Config> {
     let state = CONFIG.read().unwrap_or_else(PoisonError::into_inner);
     match &state.1 {
@@ -148,10 +157,12 @@ pub(crate) fn checked() -> Result<Config> {
 /// assert_eq!(config().recompile_limit, 16);
 /// ```
 pub fn config_mut(change: impl FnOnce(&mut Config)) {
-    let mut changed = config();
-    // the lock is not held while the user's code runs
-    change(&mut changed);
-    CONFIG.write().unwrap_or_else(PoisonError::into_inner).0 = changed;
+    let old = config();
+    let mut new = old.clone();
+    // the lock is not held while the user's code runs: what others change meanwhile stays
+    change(&mut new);
+    let mut state = CONFIG.write().unwrap_or_else(PoisonError::into_inner);
+    state.0.change(&old, new);
 }
 
 #[cfg(test)]
@@ -173,6 +184,21 @@ mod tests {
             Config::from_env(|name| Some(if name.ends_with("TAG") { "t" } else { "many" }.into()));
         assert_eq!(config.recompile_limit, 8);
         assert_eq!(wrong.map(|w| w.variable), Some("TENSORPLAY_DYNAMIC_SHAPES"));
+    }
+
+    #[test]
+    fn changes_of_other_fields_stay() {
+        let tag = config().cache_key_tag;
+        config_mut(|c| {
+            config_mut(|c| c.cache_key_tag = "inner".into());
+            c.accumulated_recompile_limit = 255;
+        });
+        let now = config();
+        assert_eq!(
+            (&now.cache_key_tag[..], now.accumulated_recompile_limit),
+            ("inner", 255)
+        );
+        config_mut(|c| (c.cache_key_tag, c.accumulated_recompile_limit) = (tag, 256));
     }
 
     #[test]

@@ -115,18 +115,20 @@ pub fn while_loop<C: TensorTree>(carry: C, pred: impl Fn(&C) -> Tensor, body: im
 fn same<C: TensorTree>(old: &C, new: &C) -> Result<()> {
     let list = |c: &C| {
         let mut l = Vec::new();
-        c.tensors(&mut |t| l.push(format!("{}{:?}", t.dtype(), t.shape())));
+        c.tensors(&mut |t| l.push(t.clone()));
         l
     };
     let (old, new) = (list(old), list(new));
-    if old == new {
+    let alike = |(a, b): (&Tensor, &Tensor)| a.dtype() == b.dtype() && a.shape() == b.shape();
+    if old.len() == new.len() && old.iter().zip(&new).all(alike) {
         return Ok(());
     }
-    let message = format!(
-        "the carried values and the body's are {} and {}",
-        old.join(", "),
-        new.join(", ")
-    );
+    let shown = |l: &[Tensor]| {
+        let each = l.iter().map(|t| format!("{}{:?}", t.dtype(), t.shape()));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let (old, new) = (shown(&old), shown(&new));
+    let message = format!("the carried values and the body's are {old} and {new}");
     Err(Error::shape(Code::SIZES, "while_loop", message)
         .with_help("what a loop carries keeps its shapes and dtypes; convert or reshape it in the body"))
 }

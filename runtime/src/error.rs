@@ -102,7 +102,7 @@ pub enum Error {
         /// The size asked for.
         bytes: usize,
     },
-    /// An environment variable whose value means nothing.
+    /// An environment variable with an invalid value.
     #[error("error[TP0912]: {variable}={value}: expected {expected}\n  help: correct it, or unset it")]
     Environment {
         /// The variable.
@@ -338,10 +338,12 @@ impl Error {
         }
     }
 
-    /// The same error with what to write instead, where it carries an [`OpError`].
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Error {
-        if let Some(e) = self.op_error() {
-            e.help = Some(help.into());
+    /// The same error with what to write instead.
+    pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Error {
+        if let Error::Msg(message) = &mut self {
+            message.push_str(&format!("\n  help: {help}"));
+        } else if let Some(e) = self.op_error() {
+            e.help = Some(help.to_string());
         }
         self
     }
@@ -407,6 +409,12 @@ mod tests {
             (code_text(Code(987)), code_text(Code(1000))),
             ("TP0987", "TP0000")
         );
+    }
+
+    #[test]
+    fn every_help_is_shown() {
+        let e = Error::msg("it is called again").with_help("call it once");
+        assert_eq!(e.to_string(), "it is called again\n  help: call it once");
     }
 
     #[test]

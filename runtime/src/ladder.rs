@@ -46,10 +46,10 @@ fn parse(text: &str) -> std::result::Result<[bool; 5], String> {
 
 fn asked() -> &'static std::result::Result<[bool; 5], String> {
     static ASKED: OnceLock<std::result::Result<[bool; 5], String>> = OnceLock::new();
-    ASKED.get_or_init(|| parse(&std::env::var(VARIABLE).unwrap_or_default()))
+    ASKED.get_or_init(|| parse(&std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy()))
 }
 
-/// A word of the variable that means nothing is an error.
+/// An unknown word in the variable is an error.
 pub(crate) fn check() -> Result<()> {
     match asked() {
         Ok(_) => Ok(()),

@@ -29,6 +29,7 @@ mod shape;
 mod start;
 pub mod storage;
 mod structure;
+mod sync;
 mod tensor;
 
 pub use control::{TensorTree, cond, while_loop};

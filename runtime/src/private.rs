@@ -10,9 +10,10 @@ pub use crate::kernels::__private::*;
 pub use crate::lane::{Fused, Portable};
 pub use crate::strip;
 pub use crate::structure::{Arguments, Fields, FieldsFound, FieldsMissing, LookedUp, Places, Writer};
+use crate::sync::lock;
 pub use crate::{DType, Device, Error, Tensor};
 pub use inventory;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 pub use tensorplay_graph::{Mode, distance};
 
 /// Stands for the record of a function whose look-up failed, which is an error already.
@@ -184,7 +185,7 @@ fn kept<'a, T: 'a>(value: T) -> &'a mut T {
     static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let value = Box::leak(Box::new(value));
     let address = std::ptr::from_mut(value).expose_provenance();
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+    lock(&KEPT).push(address);
     value
 }
 

@@ -7,10 +7,11 @@
 //! one seed, but for code that is run again to be compared (`drawing_from`); uniform values are in `[0, 1)` and exact in their dtype.
 
 use crate::element::Element;
+use crate::sync::lock;
 use half::{bf16, f16};
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// What one random op draws with: the seed and the op's number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,15 +58,13 @@ pub fn manual_seed(seed: u64) {
     if APART.get().is_some() {
         APART.set(Some(first));
     } else {
-        *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = first;
+        *lock(&NEXT) = first;
     }
 }
 
 /// The next op number.
 pub(crate) fn state() -> RandomKey {
-    APART
-        .get()
-        .unwrap_or_else(|| *NEXT.lock().unwrap_or_else(PoisonError::into_inner))
+    APART.get().unwrap_or_else(|| *lock(&NEXT))
 }
 
 /// Runs `f` with its random ops numbered from `start`, apart from the rest of the process: what others draw meanwhile
@@ -92,7 +91,7 @@ pub fn reserve_ops(n: u64) -> RandomKey {
         APART.set(Some(key.nth(n)));
         return key;
     }
-    let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut next = lock(&NEXT);
     let key = *next;
     *next = key.nth(n);
     key

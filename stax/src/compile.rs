@@ -267,7 +267,7 @@ impl Emitted {
         let base = lowered.kernel.name.clone();
         let programs: Vec<Program> = lowered.kernel.maps().map(|m| m.program.nameless()).collect();
         // the encoder fails on sequences of unknown length and on full buffers only; neither occurs here
-        let key = postcard::to_stdvec(&programs).unwrap_or_default();
+        let key = postcard::to_stdvec(&programs).ok()?;
         let next = self.names.len() as u32;
         let first = *self.same.entry(key).or_insert(next);
         if first != next {

@@ -7,8 +7,7 @@
 //! | `c - a * b` | `fmuladd(-a, b, c)` |
 //!
 //! Side conditions: the values are floats; nothing else reads the product, and it is not stored. `fmuladd` rounds once
-//! where the instruction set can, so a result may differ from that of two roundings, and never from the exact value by
-//! more than that does for its own rounding of the product and the sum.
+//! where the instruction set can, so a result may differ from that of two roundings.
 
 use crate::kernel::{Inst, LaneOp, Program, Var};
 use std::collections::BTreeSet;

@@ -12,7 +12,7 @@ pub(super) enum Shape {
 }
 
 #[derive(Debug)]
-pub(super) struct Box {
+pub(super) struct Block {
     /// A name that no other box has: `n3`, `r0_n3`, `out0`.
     pub(super) id: String,
     pub(super) lines: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) struct Cluster {
 
 #[derive(Debug, Default)]
 pub(super) struct Picture {
-    pub(super) boxes: Vec<Box>,
+    pub(super) boxes: Vec<Block>,
     pub(super) arrows: Vec<Arrow>,
 }
 
@@ -65,7 +65,7 @@ impl Picture {
         for (i, v) in graph.outputs.iter().enumerate() {
             let mut lines = vec![format!("output {i}")];
             lines.extend(module.new_value_of(i).map(|place| format!("into {place}")));
-            self.boxes.push(Box {
+            self.boxes.push(Block {
                 id: format!("{prefix}out{i}"),
                 lines,
                 shape: Shape::Output,
@@ -121,7 +121,7 @@ impl Picture {
         lines.push(types.collect::<Vec<_>>().join(", "));
         lines.push(module.shown_place(id));
         lines.retain(|l| !l.is_empty());
-        self.boxes.push(Box {
+        self.boxes.push(Block {
             id: format!("{prefix}n{}", id.0),
             lines,
             shape: match node.kind {

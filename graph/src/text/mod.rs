@@ -25,7 +25,8 @@
 //! * A symbol whose name is not an identifier is written `?1`.
 //! * `//` starts a comment; line breaks mean nothing.
 //!
-//! Invariants: `parse(print(g))` equals `g` up to the table of locations (source texts are not printed);
+//! Invariants: `parse(print(g))` equals `g` up to the table of locations (source texts are not printed) and the marks of
+//! nodes inside composites;
 //! `print(parse(print(g)))` is `print(g)`. The parser never panics; it reports the first error.
 
 mod error;
@@ -46,17 +47,13 @@ impl FromStr for GraphModule {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<GraphModule, ParseError> {
-        let (module, lines) = parse::parse_with_lines(text)?;
+        let (module, starts) = parse::parse_with_starts(text)?;
         match verify(&module) {
             Ok(()) => Ok(module),
             Err(errors) => {
                 let node = errors.iter().find_map(|e| e.node);
-                let (line, column) = node.and_then(|n| lines.get(n.index()).copied()).unwrap_or((1, 1));
-                Err(ParseError {
-                    line,
-                    column,
-                    kind: ParseErrorKind::Invalid(errors),
-                })
+                let start = node.and_then(|n| starts.get(n.index()).copied()).unwrap_or(0);
+                Err(lex::error_at(text, start, ParseErrorKind::Invalid(errors)))
             }
         }
     }

@@ -20,11 +20,11 @@ pub(super) type Parsed<T> = Result<T, ParseError>;
 /// # Errors
 /// The first place where the text is not of the form.
 pub fn parse(text: &str) -> Result<GraphModule, ParseError> {
-    Ok(parse_with_lines(text)?.0)
+    Ok(parse_with_starts(text)?.0)
 }
 
-/// The graph, and the line and column of each node.
-pub(super) fn parse_with_lines(text: &str) -> Parsed<(GraphModule, Vec<(u32, u32)>)> {
+/// The graph, and the byte offset of each node.
+pub(super) fn parse_with_starts(text: &str) -> Parsed<(GraphModule, Vec<usize>)> {
     let mut p = Parser {
         text,
         tokens: lex::lex(text)?,
@@ -36,8 +36,7 @@ pub(super) fn parse_with_lines(text: &str) -> Parsed<(GraphModule, Vec<(u32, u32
         starts: Vec::new(),
     };
     p.graph()?;
-    let lines = p.starts.iter().map(|&at| lex::line_column(text, at)).collect();
-    Ok((p.module, lines))
+    Ok((p.module, p.starts))
 }
 
 pub(super) struct Parser<'a> {

@@ -30,7 +30,7 @@ pub struct TraceFault {
 pub enum TraceFaultKind {
     /// A broken rule of an operation.
     Rule(OpError),
-    /// Tensors of another trace, or sizes of them.
+    /// Tensors of another trace. A size of one is noticed if this trace has no value of that number.
     Foreign {
         /// The operation, or `return`.
         op: &'static str,

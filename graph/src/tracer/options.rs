@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Everything as it is unless it is set.
+    /// All settings at their defaults.
     pub fn new() -> Options {
         Options::default()
     }
@@ -77,14 +77,27 @@ impl Options {
             ))
         };
         if let Form::Enum(variants) = row.form {
+            let names = || variants.iter().map(|v| v.name).collect();
+            if let Some((field, _)) = self.fields.first() {
+                return Err(error(
+                    format!("there is no setting `{field}`, but variants"),
+                    names(),
+                ));
+            }
             let name = self.variant.as_ref().map_or("", |(n, _)| n);
             let Some(i) = variants.iter().position(|v| v.name == name) else {
-                let names = variants.iter().map(|v| v.name).collect();
-                return Err(error(format!("there is no variant `{name}`"), names));
+                return Err(error(format!("there is no variant `{name}`"), names()));
             };
             let value = self.variant.as_ref().and_then(|(_, v)| v.clone());
             let value = value.map_or(Arg::None, Arg::Host);
             return Ok(Arg::List(vec![Arg::int(i as i64), value]));
+        }
+        if let Some((variant, _)) = &self.variant {
+            let names = row.fields().map(|(_, f)| f.name).collect();
+            return Err(error(
+                format!("there is no variant `{variant}`, but settings"),
+                names,
+            ));
         }
         let new = row.fields().find(|(_, f)| f.initial == Initial::New);
         let new = new.and_then(|(_, f)| self.fields.iter().find(|(n, _)| n == f.name));

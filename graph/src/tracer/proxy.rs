@@ -232,7 +232,7 @@ impl Trace {
 }
 
 impl State {
-    /// Whether every value that the arguments name is there: sizes may be those of another trace's tensors.
+    /// Whether every value that the arguments name is there: a size may be of another trace's tensor.
     fn check(&self, op: Op, args: &[Arg]) -> Result<(), TraceFaultKind> {
         let graph = &self.builder.module.graph;
         let mut there = true;

@@ -8,10 +8,13 @@
 use super::entry::{BackendCapabilities, BackendEntry, CONTRACT_VERSION};
 use super::{Backend, failed, guarded};
 use crate::reentry::{Inside, is_inside};
+use crate::sync::lock;
 use crate::{Error, Result};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+use std::sync::{Arc, LazyLock, Mutex};
 use tensorplay_graph::distance;
 
 /// The name of the built-in compiler.
@@ -40,6 +43,8 @@ pub(crate) struct Slot {
     tag: Option<&'static str>,
     built_in: bool,
     live: AtomicBool,
+    /// Whether its name means it: changed under the lock of the names.
+    in_force: AtomicBool,
     making: Mutex<()>,
     made: Mutex<Option<Made>>,
 }
@@ -50,10 +55,6 @@ impl std::fmt::Debug for Made {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Made")
     }
-}
-
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Slot {
@@ -70,6 +71,7 @@ impl Slot {
             tag,
             built_in,
             live: AtomicBool::new(true),
+            in_force: AtomicBool::new(true),
             making: Mutex::new(()),
             made: Mutex::new(None),
         }))
@@ -108,8 +110,10 @@ impl Slot {
         let _making = Inside::of(self);
         let make = guarded(self.entry.make).map_err(|e| failed(self.name(), "BackendEntry::make", e))?;
         let backend: Arc<dyn Backend> = make.into();
+        let mut made = lock(&self.made);
+        // `retire` takes what is there after it marked the slot
         if self.is_live() {
-            *lock(&self.made) = Some(Made(backend.clone()));
+            *made = Some(Made(backend.clone()));
         }
         Ok(backend)
     }
@@ -149,25 +153,34 @@ fn check(entry: &BackendEntry) -> Result<()> {
             "upgrade tensorplay".into(),
         );
     }
-    let Some(core) = version(env!("CARGO_PKG_VERSION")) else {
-        return Ok(());
-    };
     let present = env!("CARGO_PKG_VERSION");
-    if let Some(min) = c.min_core_version
-        && version(min).is_some_and(|min| core < min)
-    {
-        return unavailable(
-            format!("requires tensorplay >= {min}, this is {present}"),
-            "upgrade tensorplay".into(),
-        );
-    }
-    if let Some(max) = c.max_core_version
-        && version(max).is_some_and(|max| core > max)
-    {
-        return unavailable(
-            format!("supports tensorplay <= {max}, this is {present}"),
-            "upgrade the backend".into(),
-        );
+    let core = version(present).unwrap_or_default();
+    let bounds = [
+        (
+            c.min_core_version,
+            Ordering::Less,
+            "requires tensorplay >=",
+            "upgrade tensorplay",
+        ),
+        (
+            c.max_core_version,
+            Ordering::Greater,
+            "supports tensorplay <=",
+            "upgrade the backend",
+        ),
+    ];
+    for (bound, outside, says, help) in bounds {
+        let Some(bound) = bound else { continue };
+        match version(bound) {
+            None => {
+                let message = format!("declares the core version `{bound}`, which is none");
+                return unavailable(message, "write a version as \"1.2.3\"".into());
+            }
+            Some(v) if core.cmp(&v) == outside => {
+                return unavailable(format!("{says} {bound}, this is {present}"), help.into());
+            }
+            Some(_) => {}
+        }
     }
     Ok(())
 }
@@ -189,6 +202,16 @@ struct Names {
 impl Names {
     fn get(&self, name: &str) -> Option<&'static Slot> {
         self.owned.get(name).or_else(|| self.submitted.get(name)).copied()
+    }
+
+    fn slot(&self, name: &str) -> Result<&'static Slot> {
+        self.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.all().map(|s| s.name()).collect();
+            Error::InvalidBackend {
+                name: name.into(),
+                suggestions: nearest(name, &known),
+            }
+        })
     }
 
     fn all(&self) -> impl Iterator<Item = &'static Slot> {
@@ -214,31 +237,46 @@ static NAMES: LazyLock<Mutex<Names>> = LazyLock::new(|| {
     Mutex::new(names)
 });
 
-/// The backend of functions that name none; null is the built-in compiler.
+/// The backend of functions that name none; null is the built-in compiler. Changed under the lock of the names.
 static DEFAULT: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The default, unless it is the built-in compiler.
 #[inline]
 pub(crate) fn default_slot() -> Option<&'static Slot> {
-    let slot = DEFAULT.load(std::sync::atomic::Ordering::Acquire);
+    let slot = DEFAULT.load(Acquire);
     // SAFETY: null, or a slot that was leaked.
     unsafe { slot.as_ref() }
+}
+
+/// The registration that a name means, found without a lock while it is the same.
+#[derive(Debug)]
+pub(crate) struct Remembered(AtomicPtr<Slot>);
+
+impl Remembered {
+    pub(crate) const fn new() -> Remembered {
+        Remembered(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, find: impl FnOnce() -> Result<&'static Slot>) -> Result<&'static Slot> {
+        // SAFETY: null, or a slot that was leaked.
+        if let Some(slot) = unsafe { self.0.load(Acquire).as_ref() }
+            && slot.in_force.load(Acquire)
+        {
+            return Ok(slot);
+        }
+        let slot = find()?;
+        self.0.store(std::ptr::from_ref(slot).cast_mut(), Release);
+        Ok(slot)
+    }
 }
 
 /// The registration under a name.
 ///
 /// # Errors
-/// There is none.
+/// The name is not registered.
 pub(crate) fn slot(name: &str) -> Result<&'static Slot> {
-    let names = lock(&NAMES);
-    if let Some(slot) = names.get(name) {
-        return Ok(slot);
-    }
-    let known: Vec<&str> = names.all().map(|s| s.name()).collect();
-    Err(Error::InvalidBackend {
-        name: name.into(),
-        suggestions: nearest(name, &known),
-    })
+    lock(&NAMES).slot(name)
 }
 
 /// Which of these numbers are of registrations that are gone.
@@ -285,6 +323,9 @@ fn register(entry: &'static BackendEntry, tag: Option<&'static str>) -> Result<(
         };
         return refused("a backend of this name is already registered", help);
     }
+    if let Some(hidden) = names.submitted.get(entry.name) {
+        hidden.in_force.store(false, Release);
+    }
     names.owned.insert(entry.name, Slot::new(entry, tag, false));
     Ok(())
 }
@@ -319,11 +360,15 @@ pub(crate) fn unregister(name: &str) -> Option<u64> {
         let mut names = lock(&NAMES);
         let slot = names.owned.get(name).copied().filter(|s| !s.built_in)?;
         names.owned.remove(name);
+        slot.in_force.store(false, Release);
+        if let Some(hidden) = names.submitted.get(name) {
+            hidden.in_force.store(true, Release);
+        }
+        if default_slot().is_some_and(|d| d.id == slot.id) {
+            DEFAULT.store(std::ptr::null_mut(), Release);
+        }
         slot
     };
-    if default_slot().is_some_and(|d| d.id == slot.id) {
-        DEFAULT.store(std::ptr::null_mut(), std::sync::atomic::Ordering::Release);
-    }
     slot.retire();
     Some(slot.id)
 }
@@ -380,19 +425,21 @@ pub fn lookup_backend(name: &str) -> Result<Arc<dyn Backend>> {
 /// # Errors
 /// See [`lookup_backend`].
 pub fn set_default_backend<'a>(name: impl Into<Option<&'a str>>) -> Result<()> {
-    let found = match name.into() {
-        None => None,
-        Some(name) => {
-            let slot = slot(name)?;
-            slot.backend()?;
-            Some(slot)
+    let name = name.into().unwrap_or(STAX);
+    let made = slot(name)?;
+    made.backend()?;
+    let names = lock(&NAMES);
+    // the name may be nobody's by now, or another's
+    let slot = names.slot(name)?;
+    let default = match slot.id == made.id {
+        true if slot.id == 0 => std::ptr::null_mut(),
+        true => std::ptr::from_ref(slot).cast_mut(),
+        false => {
+            drop(names);
+            return set_default_backend(name);
         }
     };
-    let pointer = match found {
-        Some(slot) if slot.id != 0 => std::ptr::from_ref(slot).cast_mut(),
-        _ => std::ptr::null_mut(),
-    };
-    DEFAULT.store(pointer, std::sync::atomic::Ordering::Release);
+    DEFAULT.store(default, Release);
     Ok(())
 }
 

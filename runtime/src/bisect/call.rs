@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
     pub(super) fn of(noted: &'a Noted) -> Result<Call<'a>> {
         let (graph, inputs) = written(noted.function, &noted.tensors, &noted.scalars)?;
         Ok(Call {
-            backend: noted.function.backend()?,
+            backend: noted.backend,
             noted,
             graph,
             inputs,

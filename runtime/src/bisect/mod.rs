@@ -60,7 +60,7 @@ pub struct Culprit {
     pub file: String,
     /// The line of the operation, or of the function; 0 if it is not known.
     pub line: u32,
-    /// A folder with the graph as text and its inputs, if it could be written.
+    /// A folder with the graph as text, its inputs and a program that runs them, if it could be written.
     pub reproducer: Option<PathBuf>,
 }
 
@@ -160,6 +160,7 @@ pub(crate) fn groups(
 ) -> Result<Option<Culprit>> {
     let noted = Noted {
         function,
+        backend: None,
         tensors: tensors.to_vec(),
         scalars: scalars.to_vec(),
     };

@@ -5,8 +5,9 @@
 //! never held while another is taken; a panic while a slot is filled leaves it empty and free.
 
 use super::folder::Name;
+use crate::sync::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 #[derive(Debug, Default)]
 pub(super) struct Slot(Mutex<Option<Arc<[u8]>>>);
@@ -16,7 +17,7 @@ pub(super) struct Memo(Mutex<HashMap<String, Arc<Slot>>>);
 
 impl Memo {
     pub(super) fn slot(&self, name: &Name) -> Arc<Slot> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = lock(&self.0);
         match slots.get(&name.file) {
             Some(slot) => slot.clone(),
             None => slots.entry(name.file.clone()).or_default().clone(),
@@ -26,7 +27,7 @@ impl Memo {
 
 impl Slot {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Arc<[u8]>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Option<Arc<[u8]>>>> {

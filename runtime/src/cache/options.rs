@@ -1,7 +1,7 @@
 //! Where a cache is, and how large it may be.
 //!
 //! Problem: the user decides this from outside, the application from inside. Method: values from the environment, which
-//! setters replace. Invariant: a variable that means nothing is a warning, and the default holds.
+//! setters replace. Invariant: an invalid variable is a warning, and the default holds.
 
 use super::{CodeCache, root};
 use crate::error::{Error, Result};

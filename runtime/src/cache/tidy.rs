@@ -10,15 +10,16 @@ use super::folder::{Folder, Name};
 use super::listing::{Listed, Listing, artefact_locks};
 use super::store::HOUR;
 use super::{CodeCache, evict};
+use crate::sync::lock;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::{fs, io};
 
 #[derive(Debug, Default)]
 struct Count {
     looked: bool,
     swept: bool,
-    /// Bytes of entries, at least.
+    /// Bytes of entries, at most: what other processes removed since counts.
     total: u64,
     /// Bytes stored since the last look.
     since: u64,
@@ -29,7 +30,7 @@ pub(super) struct Tidy(Mutex<Count>);
 
 impl Tidy {
     fn count(&self) -> MutexGuard<'_, Count> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     pub(super) fn add(&self, bytes: u64) {

@@ -7,12 +7,13 @@
 //! sites away; an evaluation that is under way keeps its value in a site that nobody finds any more.
 
 use super::stack;
+use crate::sync::lock;
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// What `#[assume_constant_result]` can keep.
 #[doc(hidden)]
@@ -52,10 +53,6 @@ impl Drop for Restore {
     fn drop(&mut self) {
         EVALUATING.set(self.0);
     }
-}
-
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Assumed {

@@ -17,7 +17,7 @@ pub(crate) static BACKEND_CALLS: Sharded = Sharded::new();
 /// Process-wide counts of what compiled functions did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Compiled functions, and segments of functions with graph breaks, that were called at least once.
+    /// Compiled functions, and segments of functions with graph breaks, that were called, linked into a caller or explained.
     pub captures: u64,
     /// Plans bound.
     pub binds: u64,

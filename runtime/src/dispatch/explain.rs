@@ -1,13 +1,13 @@
 //! `explain!`: what a compiled function is, and where its calls went.
 
 use super::Function;
-use super::function::lock;
 use super::guard::GuardChain;
 use super::reason::Recompile;
 use crate::Result;
 use crate::backend::Codegen;
 use crate::backend::registry::STAX;
 use crate::plan::{Fallback, StepCounts};
+use crate::sync::lock;
 use std::fmt;
 use tensorplay_graph::{DType, GraphModule};
 use tensorplay_stax::blob::{Blob, Instance};
@@ -87,7 +87,7 @@ impl fmt::Display for Fallback {
 /// What the calls of one function did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Calls {
-    /// Calls that ran a plan; in a function with graph breaks, those of its segments.
+    /// Calls that began to run a plan; in a function with graph breaks, those of its segments.
     pub dispatched: u64,
     /// Calls that bound a plan first.
     pub bound: u64,
@@ -196,6 +196,12 @@ fn try_explain_graphs(f: &'static Function) -> Result<Explanation> {
             fallbacks.push(f.clone());
         }
     }
+    // what other backends compile when it runs first is known by now
+    let ran = |entry: u64| {
+        let plans = table.iter().filter(|b| b.entry == entry);
+        let mut codegen = plans.filter_map(|b| b.codegen());
+        codegen.find(|c| !c.is_native()).or_else(|| codegen.next())
+    };
     let totals = state.totals();
     let (entries, recompiles) = {
         let entries = lock(&state.entries);
@@ -220,7 +226,7 @@ fn try_explain_graphs(f: &'static Function) -> Result<Explanation> {
                 path: e.path,
                 pattern: e.pattern,
                 backend: e.backend.1.into(),
-                codegen: e.codegen,
+                codegen: ran(e.id).unwrap_or(e.codegen),
                 binds: e.binds,
             })
             .collect(),

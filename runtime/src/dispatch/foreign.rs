@@ -7,20 +7,24 @@
 //! Invariants: an executable is run with tensors of the metadata that it was compiled for (but for symbolic sizes), and
 //! what it gives is checked against the shape rules before the caller sees it.
 
-use super::function::{Function, lock};
+use super::bound::{Exec, publish, updated};
+use super::entries::EntryKey;
+use super::function::Function;
 use super::key::Key;
-use super::miss::{Made, check_limits};
+use super::limits::check_limits;
+use super::native::{Made, linked};
 use super::pattern::{dim, pattern};
 use super::source::Compiled;
-use super::table::{EntryKey, Exec, State, check_variable};
-use crate::backend::failed;
+use super::state::State;
 use crate::backend::registry::Slot;
-use crate::config;
+use crate::backend::{Codegen, failed};
+use crate::config::Config;
 use crate::device::same_device;
 use crate::example::Example;
 use crate::plan::bind::{Meta, PathTypes};
 use crate::plan::link::{INLINE, Strips, link, typed};
 use crate::plan::{Results, StepCounts};
+use crate::sync::lock;
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -80,26 +84,17 @@ impl Foreign {
         &self.compiled.module
     }
 
+    pub(super) fn codegen(&self) -> Codegen {
+        self.compiled.codegen()
+    }
+
     pub(super) fn run(&self, tensors: &[&Tensor], scalars: &[Host]) -> Result<Results> {
         let module = self.module();
-        let mut updated = Vec::with_capacity(module.updates.len());
-        for &i in &module.updates {
-            updated.push(tensors[self.inputs.tensors[i as usize] as usize]);
-        }
-        let names = module.updates.iter().map(|&i| module.graph.inputs[i as usize]);
-        for (t, id) in updated.iter().zip(names) {
-            check_variable(&module.graph.node(id).name, t)?;
-        }
+        let updated = updated(module, |i| tensors[self.inputs.tensors[i] as usize])?;
         let inputs = self.inputs.of(tensors, scalars);
         let results = self.compiled.run(self.function, &inputs)?;
         self.check(&results)?;
-        let mut results = Results::from_vec(results);
-        let returned = module.returned();
-        for (t, new) in updated.iter().zip(&results[returned..]) {
-            t.try_assign(new)?;
-        }
-        results.drain(returned..returned + updated.len());
-        Ok(results)
+        publish(module, &updated, Results::from_vec(results))
     }
 
     fn check(&self, results: &[Tensor]) -> Result<()> {
@@ -153,14 +148,14 @@ pub(super) fn prepare(
     tensors: &[&Tensor],
     scalars: &[Host],
     of: (u64, u64),
+    config: &Config,
 ) -> Result<Made> {
     same_device("call", tensors)?;
     let settings = &state.function.settings;
-    let config = config::checked()?;
-    let dynamic = settings.is_dynamic(&config);
+    let dynamic = settings.is_dynamic(config);
     let source = state.source()?;
     let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-    let linked = link(source, &metas, scalars, slot.name())?;
+    let linked = linked(state, source, &metas, scalars, slot.name())?;
     let key = Key::of(tensors, scalars, &state.key_params, of);
     let (module, inputs) = graph(state, linked.path, &linked.blob, &key, dynamic);
     let types = metas.iter().map(|m| TensorType::known(m.dtype, &m.shape));
@@ -178,7 +173,7 @@ pub(super) fn prepare(
         backend: (slot.id, slot.name()),
         instance: of.1,
     };
-    check_limits(state, &lock(&state.entries), &entry, &config)?;
+    check_limits(state, &lock(&state.entries), &entry, config)?;
     let symbolic = |m: &GraphModule| {
         let types = m
             .graph
@@ -196,7 +191,7 @@ pub(super) fn prepare(
     };
     // where sizes are numbers, a backend may rely on the strides that it was shown
     let made_for = match options.dynamic {
-        true => pattern,
+        true => pattern.clone(),
         false => {
             let strides: Vec<&[usize]> = examples.iter().map(Example::strides).collect();
             format!("{pattern}, strides {strides:?}")
@@ -211,12 +206,15 @@ pub(super) fn prepare(
         &options,
     )?;
     Ok(Made {
+        key,
+        pattern,
         path: linked.path,
         linked: linked.blob,
         locations: linked.locations,
         lengths: linked.lengths,
         counts: StepCounts::default(),
-        codegen: compiled.codegen,
+        callees: None,
+        codegen: compiled.codegen(),
         exec: Exec::Foreign(Foreign {
             function: state.function,
             compiled,

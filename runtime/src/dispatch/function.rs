@@ -1,19 +1,21 @@
 //! `Function`: what a compiled function is in the binary, and how its body calls it.
 
+use super::bound::Bound;
 use super::broken::BreakRecord;
 use super::counters;
 use super::mode::{self, Mode};
 use super::outputs::Outputs;
 use super::settings::{Named, Setting, Settings};
-use super::table::{Bound, State};
-use crate::backend::registry::{self, Slot};
+use super::state::State;
+use crate::backend::registry::{self, Remembered, Slot};
 use crate::backend::{BackendEntry, CompileOptions};
 use crate::example::ReuseHash;
 use crate::kernels::strip::Strip;
 use crate::plan::Results;
+use crate::sync::lock;
 use crate::{DType, Error, Result, Tensor};
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use tensorplay_graph::{Host, Mode as OptionsMode};
 
 /// A scalar argument.
@@ -80,6 +82,8 @@ pub struct Function {
     /// The backend of a region, wherever it is called.
     pub(super) region_backend: Option<&'static str>,
     pub(super) settings: Settings,
+    /// The backend that these two name.
+    named: Remembered,
     /// The consts that its graph reads.
     pub(super) consts: Option<fn() -> Vec<HostArg>>,
     /// For each path, how many results there are where the return type does not say.
@@ -103,7 +107,7 @@ pub fn reset() {
     registry::reset();
 }
 
-/// Takes back a registration; what it compiled is not run again, and is freed when the last call of it ends. A name that
+/// Unregisters a backend. Code that it compiled is not run again, and is freed when the last call of it ends. A name that
 /// nobody registered, and one that is built in, is left alone. If it is the default backend, `"stax"` is the default again.
 /// A function whose attribute has the path of an entry, `backend = ENTRY`, registers it again at its next call.
 pub fn unregister_backend(name: &str) {
@@ -111,10 +115,6 @@ pub fn unregister_backend(name: &str) {
         let functions = lock(&FUNCTIONS).clone();
         functions.iter().for_each(|f| f.forget(id));
     }
-}
-
-pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What ran, and its results: what is returned, then what is left in `&mut` parameters. In a probe nothing ran.
@@ -145,6 +145,7 @@ impl Function {
             reuse_hash: None,
             region_backend: None,
             settings: Settings::new(),
+            named: Remembered::new(),
             consts: None,
             codes: &[],
             segments: &[],
@@ -384,16 +385,16 @@ impl Function {
         self.other_backend()
     }
 
-    #[cold]
     fn other_backend(&self) -> Result<Option<&'static Slot>> {
         if let Some(own) = self.region_backend {
-            return Ok(Some(registry::slot(own)?).filter(|s| s.id != 0));
+            let slot = self.named.get(|| registry::slot(own))?;
+            return Ok(Some(slot).filter(|s| s.id != 0));
         }
         let slot = match (crate::backend::scope(), self.settings.backend) {
             (Some(slot), _) if slot.is_live() => Some(slot),
             // it was unregistered inside its scope
             (Some(slot), _) => Some(registry::slot(slot.name())?),
-            (None, Some(named)) => Some(named.slot()?),
+            (None, Some(named)) => Some(self.named.get(|| named.slot())?),
             (None, None) => registry::default_slot(),
         };
         Ok(slot.filter(|s| s.id != 0))

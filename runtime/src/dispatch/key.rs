@@ -43,7 +43,7 @@ fn behind<'k>(known: &'k [usize], dims: &[usize]) -> Option<&'k [usize]> {
 
 /// A number that differs where the head, sizes or strides of a tensor do, but for accidents.
 #[inline(always)]
-fn print(t: &Tensor) -> u64 {
+fn of_tensor(t: &Tensor) -> u64 {
     const ODD: u64 = 0x2745_937f;
     let by = |n: &usize, odd: u64| (*n as u64).wrapping_mul(odd);
     let head = t.head().wrapping_mul(0x3ade_68b1);
@@ -61,14 +61,14 @@ fn print(t: &Tensor) -> u64 {
     head.wrapping_add(dims)
 }
 
-/// The print of a call: of its first two tensors.
+/// The fingerprint of a call: of its first two tensors.
 #[inline(always)]
-pub(super) fn print_of(tensors: &[&Tensor], of: (u64, u64)) -> u64 {
+pub(super) fn fingerprint(tensors: &[&Tensor], of: (u64, u64)) -> u64 {
     let h = of.0 ^ of.1.rotate_left(32);
     match tensors {
         [] => h,
-        [a] => h ^ print(a),
-        [a, b, ..] => h ^ print(a) ^ print(b).rotate_left(29),
+        [a] => h ^ of_tensor(a),
+        [a, b, ..] => h ^ of_tensor(a) ^ of_tensor(b).rotate_left(29),
     }
 }
 
@@ -79,8 +79,8 @@ pub(super) struct Key {
     heads: Box<[u64]>,
     /// For each tensor its sizes and strides.
     dims: Box<[usize]>,
-    /// The print of the calls that it fits.
-    pub print: u64,
+    /// The fingerprint of the calls that it fits.
+    pub fingerprint: u64,
     pub tensors: Box<[TensorKey]>,
     /// The values of the parameters that are sizes; `None` for kernel arguments.
     pub scalars: Box<[Option<Host>]>,
@@ -97,7 +97,7 @@ impl Key {
         Key {
             heads: tensors.iter().map(|t| t.head()).collect(),
             dims: dims.copied().collect(),
-            print: print_of(tensors, of),
+            fingerprint: fingerprint(tensors, of),
             tensors: tensors.iter().map(|t| TensorKey::of(t)).collect(),
             scalars: scalars.iter().enumerate().map(in_key).collect(),
             grad: is_grad_enabled(),

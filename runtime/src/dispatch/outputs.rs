@@ -1,6 +1,6 @@
 //! `Outputs`: the results of a dispatched call, taken in order.
 
-use super::table::Bound;
+use super::bound::Bound;
 use crate::plan::Results;
 use crate::{Error, Tensor};
 use std::sync::Arc;

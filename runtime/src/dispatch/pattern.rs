@@ -3,8 +3,7 @@
 use super::key::Key;
 use tensorplay_graph::{Dim, GraphModule, Symbol};
 
-/// The key pattern of an entry: `x: f32[B, 64]`, with classes 0, 1 and symbol for named dims, and for all where the call
-/// is `dynamic`.
+/// The key pattern of an entry: `x: f32[B, 64]`. A named dim, or any dim under `dynamic`, is 0, 1 or symbolic.
 pub(super) fn pattern(module: &GraphModule, key: &Key, dynamic: bool) -> String {
     let mut parts = Vec::new();
     for (i, t) in key.tensors.iter().enumerate() {

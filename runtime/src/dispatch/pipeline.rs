@@ -1,9 +1,11 @@
 //! `Pipeline`: a graph some of whose calls have a backend of their own, on another backend.
 //!
 //! The graph is cut at these calls: what lies between two of them is a graph of its own, which the backend compiles when it
-//! runs first, with the metadata of the tensors that reach it.
+//! runs first, with the metadata of the tensors that reach it. Of two threads that run it first, both run what was made
+//! first.
 
-use crate::backend::{Backend, Codegen, CompileOptions, Executable};
+use super::asked::{Asked, Executed, error_of};
+use crate::backend::Codegen;
 use crate::example::Example;
 use crate::plan::link::Opaque;
 use crate::{Error, Result, Tensor};
@@ -11,8 +13,7 @@ use std::sync::{Arc, OnceLock};
 use tensorplay_graph::{Graph, GraphModule, Node, NodeId, NodeKind, Value};
 
 pub(super) struct Pipeline {
-    backend: Arc<dyn Backend>,
-    options: CompileOptions,
+    asked: Asked,
     stages: Vec<Stage>,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
@@ -26,7 +27,7 @@ struct Stage {
 }
 
 enum StageRun {
-    Graph(Box<GraphModule>, OnceLock<Box<dyn Executable>>),
+    Graph(Box<GraphModule>, OnceLock<Executed>),
     Call(Arc<Opaque>),
 }
 
@@ -37,12 +38,7 @@ pub(super) fn is_cut(module: &GraphModule) -> bool {
 
 impl Pipeline {
     /// Cuts a graph at its calls, which are numbered as in `calls`.
-    pub(super) fn new(
-        module: &GraphModule,
-        calls: &[Arc<Opaque>],
-        backend: Arc<dyn Backend>,
-        options: CompileOptions,
-    ) -> Result<Pipeline> {
+    pub(super) fn new(module: &GraphModule, calls: &[Arc<Opaque>], asked: Asked) -> Result<Pipeline> {
         let graph = &module.graph;
         let mut stages = Vec::new();
         let mut between: Vec<NodeId> = Vec::new();
@@ -72,8 +68,7 @@ impl Pipeline {
         }
         stages.extend(cut(module, &between));
         Ok(Pipeline {
-            backend,
-            options,
+            asked,
             stages,
             inputs: graph.inputs.iter().map(|&i| i.into()).collect(),
             outputs: graph.outputs.clone(),
@@ -159,8 +154,10 @@ fn cut(module: &GraphModule, nodes: &[NodeId]) -> Option<Stage> {
     })
 }
 
-impl Executable for Pipeline {
-    fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+impl Pipeline {
+    /// # Errors
+    /// Those of the backend and of the calls, each with its own names.
+    pub(super) fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         let (tensors, numbers) = inputs.split_at(self.inputs.len().min(inputs.len()));
         let mut values: Vec<(Value, Tensor)> =
             self.inputs.iter().copied().zip(tensors.iter().cloned()).collect();
@@ -178,34 +175,41 @@ impl Executable for Pipeline {
                 StageRun::Call(call) => call.run(&given)?,
                 StageRun::Graph(graph, compiled) => {
                     given.extend(numbers.iter().cloned());
-                    let executable = match compiled.get() {
-                        Some(executable) => executable,
+                    let code = match compiled.get() {
+                        Some(code) => code,
                         None => {
                             let examples: Vec<Example> = given.iter().map(Example::of).collect();
-                            let made = self.backend.compile(graph, &examples, &self.options)?;
+                            let made = self.asked.compile(graph, &examples)?;
                             compiled.get_or_init(|| made)
                         }
                     };
-                    executable.run(&given)?
+                    code.run(&given).map_err(|e| self.error(e))?
                 }
             };
             if results.len() != stage.outputs.len() {
-                return Err(Error::msg(format!(
+                return Err(self.error(Error::msg(format!(
                     "it gave {} tensors, the graph has {} outputs",
                     results.len(),
                     stage.outputs.len()
-                )));
+                ))));
             }
             values.extend(stage.outputs.iter().copied().zip(results));
         }
         get(&values, &self.outputs)
     }
 
-    fn codegen(&self) -> Codegen {
+    fn error(&self, e: Error) -> Error {
+        error_of(self.asked.slot.name(), self.asked.function, e)
+    }
+
+    /// That of its stages, as far as they are compiled: of several, one that is not native.
+    pub(super) fn codegen(&self) -> Codegen {
         let of = |s: &Stage| match &s.run {
-            StageRun::Graph(_, compiled) => compiled.get().map(|e| e.codegen()),
+            StageRun::Graph(_, compiled) => compiled.get().map(|code| code.codegen),
             StageRun::Call(_) => None,
         };
-        self.stages.iter().find_map(of).unwrap_or(Codegen::Custom)
+        let all = || self.stages.iter().filter_map(of);
+        let worst = all().find(|c| !c.is_native());
+        worst.or_else(|| all().next()).unwrap_or(Codegen::Custom)
     }
 }

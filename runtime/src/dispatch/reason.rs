@@ -1,9 +1,9 @@
 //! `Recompile`: why a function that had entries needed another one.
 
+use super::bound::Bound;
 use super::guard::GuardChain;
 use super::key::Key;
 use super::pattern::layout_class;
-use super::table::Bound;
 use std::fmt;
 use tensorplay_graph::{Expr, GraphModule, Host};
 

@@ -2,6 +2,7 @@
 
 use super::function::Function;
 use super::mode::{self, Mode};
+use crate::backend::registry::Slot;
 use crate::dispatch::HostArg;
 use crate::{Result, Tensor};
 use std::cell::RefCell;
@@ -10,6 +11,8 @@ use std::cell::RefCell;
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
     pub function: &'static Function,
+    /// The backend that it ran on, unless that is the built-in compiler.
+    pub backend: Option<&'static Slot>,
     pub tensors: Vec<Tensor>,
     pub scalars: Vec<HostArg>,
 }
@@ -47,10 +50,13 @@ impl Variables {
 thread_local!(static RECORD: RefCell<Record> = RefCell::default());
 
 pub(super) fn note(function: &'static Function, tensors: &[&Tensor], scalars: &[HostArg]) {
+    // a name that means nothing is the error of the call
+    let backend = function.backend().ok().flatten();
     RECORD.with_borrow_mut(|record| {
         record.variables.keep(tensors.iter().copied());
         record.calls.push(Noted {
             function,
+            backend,
             // values as they are now: variables may change before they are looked at
             tensors: tensors.iter().map(|t| t.snapshot()).collect(),
             scalars: scalars.to_vec(),

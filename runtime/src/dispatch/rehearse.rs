@@ -1,10 +1,10 @@
 //! Calls that are bound and run beside the table: for measuring, `bisect` and self tests.
 
 use super::function::{Function, HostArg};
+use super::how::how;
 use super::key::Key;
-use super::miss::{how, native};
-use super::pattern::pattern;
-use super::table::State;
+use super::native;
+use super::state::State;
 use crate::backend::registry::STAX;
 use crate::plan::bind::{How, Meta, bind};
 use crate::plan::link::{Linked, link};
@@ -20,10 +20,7 @@ impl Function {
         let state = self.state()?;
         let mut space = SmallVec::new();
         let (scalars, _) = state.scalars(scalars, &mut space);
-        let key = Key::of(tensors, scalars, &state.key_params, (0, 0));
-        let metas: SmallVec<[Meta; 6]> = tensors.iter().map(|t| Meta::of(t)).collect();
-        let made = native(state, &metas, scalars, &key)?;
-        std::hint::black_box(pattern(&made.linked.module, &key, false));
+        std::hint::black_box(native::prepare(state, tensors, scalars, (0, 0), false)?);
         Ok(())
     }
 }

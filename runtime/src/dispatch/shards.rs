@@ -5,9 +5,10 @@
 //! alone in writing its line and so needs no atomic addition. Other threads share the last lines.
 //! Invariants: a number is handed on under a lock, so that the next owner sees what the last one wrote.
 
+use crate::sync::lock;
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Threads with a line of their own.
 const OWN: usize = 16;
@@ -33,7 +34,7 @@ impl Drop for Lease {
         // what still runs on this thread counts in a shared line
         MINE.set(OWN as u32);
         if self.0 < OWN {
-            TAKEN.lock().unwrap_or_else(PoisonError::into_inner).0 &= !(1 << self.0);
+            lock(&TAKEN).0 &= !(1 << self.0);
         }
     }
 }
@@ -48,7 +49,7 @@ thread_local! {
 #[cold]
 fn assign() -> u32 {
     let number = {
-        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = lock(&TAKEN);
         taken.1 += 1;
         match (0..OWN).find(|i| taken.0 & (1 << i) == 0) {
             Some(i) => {

@@ -6,16 +6,18 @@
 //! Invariants: of two threads that ask for the same, both run what was made first; what a backend made is dropped when it
 //! is unregistered, or, if it was asked meanwhile, when the next one is asked.
 
-use super::function::{Function, lock};
+use super::asked::{Asked, Executed, error_of};
+use super::function::Function;
 use super::pipeline::{self, Pipeline};
-use super::table::State;
+use super::state::State;
 use crate::backend::registry::{self, STAX, Slot};
-use crate::backend::{Codegen, CompileOptions, Executable, failed, guarded};
+use crate::backend::{Codegen, CompileOptions};
 use crate::dispatch::counters;
 use crate::example::Example;
 use crate::kernels::strip::Strip;
 use crate::ladder::{self, Rung};
 use crate::plan::link::{Callable, Declared, Opaque};
+use crate::sync::lock;
 use crate::{Error, Result, Tensor};
 use std::cell::Cell;
 use std::fmt;
@@ -58,8 +60,13 @@ pub(super) struct Compiled {
     pub name: &'static str,
     pattern: String,
     pub module: Arc<GraphModule>,
-    executable: Box<dyn Executable>,
-    pub codegen: Codegen,
+    code: Code,
+}
+
+/// What a backend made of a graph, or of its parts between calls that run elsewhere.
+enum Code {
+    Whole(Executed),
+    Cut(Pipeline),
 }
 
 impl fmt::Debug for Compiled {
@@ -122,7 +129,8 @@ impl Source {
         (examples, calls): (&[Example], &[Arc<Opaque>]),
         options: &CompileOptions,
     ) -> Result<Arc<Compiled>> {
-        let is = |c: &Compiled| c.backend == slot.id && c.pattern == pattern && c.module == *module;
+        let is_of = |c: &Compiled| Arc::ptr_eq(&c.module, module) || c.module == *module;
+        let is = |c: &Compiled| c.backend == slot.id && c.pattern == pattern && is_of(c);
         let known = || lock(&self.made).iter().find(|c| is(c)).cloned();
         if let Some(known) = known() {
             return Ok(known);
@@ -134,14 +142,13 @@ impl Source {
             return Ok(known);
         }
         let _asking = Asking(ASKING.replace(true));
-        let (executable, codegen) = compile(state, slot, &pattern, module, (examples, calls), options)?;
+        let code = compile(state, slot, &pattern, module, (examples, calls), options)?;
         let compiled = Arc::new(Compiled {
             backend: slot.id,
             name: slot.name(),
             pattern: pattern.clone(),
             module: module.clone(),
-            executable,
-            codegen,
+            code,
         });
         let mut made = lock(&self.made);
         // a thread that did not wait may have been faster: everyone runs what was made first
@@ -169,9 +176,21 @@ impl Compiled {
     /// Runs it. A result is a value of its own, also where the backend has it in a variable.
     pub(super) fn run(&self, function: &Function, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         counters::BACKEND_CALLS.add(1);
-        let results =
-            guarded(|| self.executable.run(inputs)).map_err(|e| error_of(self.name, function, e))?;
+        let results = match &self.code {
+            Code::Whole(code) => code
+                .run(inputs)
+                .map_err(|e| error_of(self.name, function.path(), e))?,
+            Code::Cut(pipeline) => pipeline.run(inputs)?,
+        };
         Ok(results.iter().map(Tensor::snapshot).collect())
+    }
+
+    /// What runs, as far as it was compiled.
+    pub(super) fn codegen(&self) -> Codegen {
+        match &self.code {
+            Code::Whole(code) => code.codegen,
+            Code::Cut(pipeline) => pipeline.codegen(),
+        }
     }
 }
 
@@ -216,7 +235,7 @@ fn compile(
     module: &GraphModule,
     (examples, calls): (&[Example], &[Arc<Opaque>]),
     options: &CompileOptions,
-) -> Result<(Box<dyn Executable>, Codegen)> {
+) -> Result<Code> {
     let function = state.function.path();
     if cfg!(debug_assertions) {
         tensorplay_graph::verify(module).map_err(|errors| {
@@ -230,37 +249,13 @@ fn compile(
     ladder::tell(Rung::Graphs, false, || {
         format!("`{function}` for backend `{}`, {pattern}:\n{module}", slot.name())
     });
-    counters::BACKEND_COMPILES.add(1);
-    let backend = slot.backend()?;
-    let executable = guarded(|| match pipeline::is_cut(module) {
-        false => backend.compile(module, examples, options),
-        true => Ok(Box::new(Pipeline::new(
-            module,
-            calls,
-            backend.clone(),
-            options.clone(),
-        )?)),
-    });
-    let told = executable.and_then(|e| Ok((guarded(|| Ok(e.codegen()))?, e)));
-    let (codegen, executable) = told.map_err(|e| failed(slot.name(), function, e))?;
-    if options.strict_native && !codegen.is_native() {
-        return Err(Error::NotNative {
-            function: function.into(),
-            reason: format!("backend `{}` runs {codegen} code", slot.name()),
-        });
-    }
-    Ok((executable, codegen))
-}
-
-/// An operation's own error is the caller's; any other names the backend.
-fn error_of(backend: &str, function: &Function, e: Error) -> Error {
-    match e {
-        Error::Shape(_)
-        | Error::DType(_)
-        | Error::Index(_)
-        | Error::Value(_)
-        | Error::Device(_)
-        | Error::OutOfMemory { .. } => e,
-        e => failed(backend, function.path(), e),
+    let asked = Asked {
+        slot,
+        function,
+        options: options.clone(),
+    };
+    match pipeline::is_cut(module) {
+        false => asked.compile(module, examples).map(Code::Whole),
+        true => Pipeline::new(module, calls, asked).map(Code::Cut),
     }
 }

@@ -7,8 +7,9 @@ use crate::dispatch::how;
 use crate::plan::Plan;
 use crate::plan::bind::{How, Kernels, Meta, bind, check_written};
 use crate::plan::link::Strips;
+use crate::sync::lock;
 use crate::{Error, Result, Tensor};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tensorplay_graph::{GraphModule, Host};
 use tensorplay_stax::blob::Blob;
 
@@ -34,10 +35,16 @@ impl Program {
     /// Schedules a graph.
     ///
     /// # Errors
-    /// An option that does not exist, or a graph that cannot be compiled.
+    /// An option that does not exist, a graph that cannot be compiled, or `strict_native`: there are no native kernels.
     pub fn new(graph: &GraphModule, options: &CompileOptions) -> Result<Program> {
         let how = how(options, &graph.name)?;
         config::checked()?;
+        if options.strict_native {
+            return Err(Error::NotNative {
+                function: graph.name.clone(),
+                reason: "a graph that was made at run time has no kernels in the binary".into(),
+            });
+        }
         let blob = tensorplay_stax::analyse(graph).map_err(|e| Error::GraphCapture(e.to_string()))?;
         Ok(Program {
             module: graph.clone(),
@@ -69,7 +76,7 @@ impl Program {
             metas: inputs.iter().map(Meta::of).collect(),
             hosts: hosts.to_vec(),
         };
-        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let plans = || lock(&self.plans);
         {
             let mut plans = plans();
             if let Some(i) = plans.iter().position(|(k, _)| *k == key) {

@@ -10,9 +10,10 @@
 use super::{Inner, REQUIRES_GRAD, Tensor, Value};
 use crate::error::{Error, OrRaise, Result};
 use crate::storage::Storage;
+use crate::sync::lock;
 use arc_swap::ArcSwapOption;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tensorplay_graph::Code;
 
 pub(super) struct Cell {
@@ -88,7 +89,7 @@ impl Cell {
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.writer)
     }
 
     fn publish(&self, storage: Storage) -> u64 {
@@ -229,14 +230,13 @@ impl Tensor {
 
     /// The gradient of a variable, if one was computed since `zero_grad`.
     pub fn grad(&self) -> Option<Tensor> {
-        self.cell()
-            .and_then(|c| c.grad.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        self.cell().and_then(|c| lock(&c.grad).clone())
     }
 
     /// Forgets the gradient.
     pub fn zero_grad(&self) {
         if let Some(cell) = self.cell() {
-            *cell.grad.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *lock(&cell.grad) = None;
         }
     }
 
@@ -244,7 +244,7 @@ impl Tensor {
     #[allow(dead_code, reason = "the tape's")]
     pub(crate) fn update_grad(&self, next: impl FnOnce(Option<Tensor>) -> Result<Tensor>) -> Result<()> {
         if let Some(cell) = self.cell() {
-            let mut grad = cell.grad.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut grad = lock(&cell.grad);
             *grad = Some(next(grad.clone())?);
         }
         Ok(())
