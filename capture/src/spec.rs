@@ -24,7 +24,7 @@ pub struct Spec {
 }
 
 /// A promised size.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum DimSpec {
     /// A number.
     Size(usize),
@@ -55,6 +55,23 @@ impl Spec {
         }
     }
 
+    /// What the type of a value says of named sizes and ranges, as a promise to graphs that take it; `None` if it has none.
+    pub fn of_type(ty: &TensorType, symbols: &[Symbol]) -> Option<Spec> {
+        let shape = ty.shape.as_ref()?;
+        let dims: Vec<DimSpec> = shape.iter().map(|d| DimSpec::of(*d, symbols)).collect();
+        let named = |d: &DimSpec| matches!(d, DimSpec::Name(_) | DimSpec::Range(..));
+        dims.iter().any(named).then(|| Spec {
+            dtype: ty.dtype,
+            dims: Some(dims),
+            tokens: TokenStream::new(),
+        })
+    }
+
+    /// Whether both promise the same.
+    pub fn is(&self, other: &Spec) -> bool {
+        self.dtype == other.dtype && self.dims == other.dims
+    }
+
     /// The type in a module; names become symbols of the function.
     pub fn lower(&self, module: &mut GraphModule) -> TensorType {
         let shape = self
@@ -69,6 +86,18 @@ impl Spec {
 }
 
 impl DimSpec {
+    fn of(dim: Dim, symbols: &[Symbol]) -> DimSpec {
+        match dim {
+            Dim::Known(n) => DimSpec::Size(n),
+            Dim::Unknown => DimSpec::Any,
+            Dim::Symbol(s) => match symbols.get(s as usize) {
+                Some(Symbol { lo, hi: Some(hi), .. }) => DimSpec::Range(*lo, *hi),
+                Some(symbol) if symbol.lo == 0 => DimSpec::Name(symbol.name.clone()),
+                _ => DimSpec::Any,
+            },
+        }
+    }
+
     fn lower(&self, module: &mut GraphModule) -> Dim {
         let new = |module: &mut GraphModule, symbol| {
             module.symbols.push(symbol);

@@ -106,7 +106,8 @@ pub fn nested_compile_region(attr: TokenStream, item: TokenStream) -> TokenStrea
 ///
 /// Fields are tensors, numbers, bools, dtypes, options of operations, `Option`, `Vec`, `Box` and arrays of these, structs
 /// of the module, its enums whose variants hold nothing, and structs of other `#[model]` modules, such as the layers of `nn`. A field of another type may be there,
-/// but no captured function reads it.
+/// but no captured function reads it. Numbers in fields are part of a plan's key, by value; one that changes from call to call is a
+/// parameter.
 ///
 /// A call of a function or method of the module is captured where it stands, with and without `fullgraph`: it needs no attribute, and
 /// one under `#[nested_compile_region]` is kept as one unit. Functions of other modules are called as [`compile`] says. Methods of

@@ -206,7 +206,7 @@ fn hash(name: &Ident) -> u64 {
 /// A warning at the name: the one form of it that stable Rust lets a macro give.
 pub fn warning(name: &Ident, what: &str) -> TokenStream {
     let note = format!(
-        "[{}] {what}: `{name}` is also a macro of the standard library; rename it, or make it an associated function",
+        "[{}] {what}: `{name}` is also a macro of the standard library; rename it, or make it a method with `&self`",
         code::MACRO_NAME
     );
     warn(name, &note)

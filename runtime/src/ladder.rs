@@ -77,6 +77,14 @@ pub(crate) fn tell(rung: Rung, loud: bool, text: impl FnOnce() -> String) {
     }
 }
 
+/// Warns, also a program that has no logger.
+pub(crate) fn warn(text: impl std::fmt::Display) {
+    log::warn!(target: "tensorplay", "{text}");
+    if log::max_level() == log::LevelFilter::Off {
+        eprintln!("[tensorplay] {text}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

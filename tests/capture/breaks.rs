@@ -2,8 +2,14 @@
 
 use crate::check::{iota, v};
 use crate::seed::seeded;
+use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tensorplay::{Result, compile, compiler::Explanation, explain, prelude::*};
+use tensorplay::{
+    Result, compile,
+    compiler::{Explanation, disable_capture},
+    explain,
+    prelude::*,
+};
 
 /// `(line, what the reason names)` of every break, in any order.
 fn breaks_are(e: &Explanation, right: &[(u32, &str)]) {
@@ -395,4 +401,71 @@ fn a_macro_that_shows_a_number_does_not_change_it() {
     }
     let e = explain!(shown);
     assert_eq!(e.breaks.len(), 1, "{e}");
+}
+
+/// Views alone are no work for a kernel, and yet a shape that does not fit is the caller's `Err`.
+#[test]
+fn a_view_that_does_not_fit_is_an_err() {
+    #[compile]
+    fn before(x: &Tensor) -> Result<Tensor> {
+        let y = x.reshape((2, 2));
+        black_box(());
+        Ok(y * 2.0)
+    }
+    #[compile]
+    fn behind(x: &Tensor) -> Result<Tensor> {
+        black_box(());
+        Ok(x.narrow(0, 1, 3))
+    }
+    let (three, four) = (Tensor::ones(3, DType::F32), Tensor::ones(4, DType::F32));
+    for f in [before, behind] {
+        let e = f(&three).expect_err("there are 3 elements");
+        assert!(
+            matches!(e, tensorplay::Error::Shape(_) | tensorplay::Error::Index(_)),
+            "{e}"
+        );
+        assert!(f(&four).is_ok());
+    }
+}
+
+/// A named size stays one behind a break: all sizes have one entry.
+#[test]
+fn named_sizes_are_known_behind_a_break() {
+    #[compile(spec(x = f32[B, 4]))]
+    fn f(x: &Tensor, rounds: usize) -> Tensor {
+        let mut y = x.exp();
+        black_box(());
+        for _ in 0..rounds {
+            let z = y.relu() + 1.0;
+            black_box(());
+            y = Tensor::cat(&[&z, &z], 0);
+        }
+        let last = y.narrow(1, 0, 2);
+        black_box(());
+        last * 2.0
+    }
+    for n in 2..12 {
+        let x = Tensor::ones((n, 4), DType::F32);
+        for rounds in [0, 2] {
+            let (got, want) = (f(&x, rounds), disable_capture(|| f(&x, rounds)));
+            assert_eq!(got.to_vec::<f32>(), want.to_vec::<f32>());
+            assert_eq!(got.shape(), want.shape());
+        }
+    }
+    #[compile(spec(x = f32[B, 4], return = f32[B, 4]))]
+    fn g(x: &Tensor) -> Tensor {
+        let y = x.exp();
+        black_box(());
+        y + x
+    }
+    for n in 2..12 {
+        g(&Tensor::ones((n, 4), DType::F32));
+    }
+    let e = explain!(g);
+    assert_eq!(
+        (e.breaks.len(), e.graphs.len(), e.entries.len()),
+        (1, 2, 2),
+        "{e}"
+    );
+    assert!(e.entries.iter().all(|e| e.pattern.contains("[B, 4]")), "{e}");
 }

@@ -207,7 +207,13 @@ impl Options {
             refuse(
                 "self_test",
                 "`self_test` puts a test beside the function, and an `impl` cannot hold one",
-                "put the `impl` and its struct into an inline module under `#[model]`, or the body into a free function",
+                "put it on a free function that has the body",
+            );
+        } else if matches!(f.sig.inputs.first(), Some(FnArg::Receiver(_))) {
+            refuse(
+                "self_test",
+                "`self_test` makes inputs of specs, and the fields of `self` have none",
+                "put it on a function that takes these tensors as parameters",
             );
         } else if f.sig.generics.const_params().next().is_some() {
             refuse(

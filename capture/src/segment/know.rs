@@ -77,6 +77,9 @@ impl Splitter<'_> {
         for (ident, local) in bound {
             self.locals.bind(ident, local);
         }
+        for (name, spec) in &ended.promises {
+            self.locals.promise(name, spec);
+        }
     }
 }
 

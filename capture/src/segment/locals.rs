@@ -62,7 +62,7 @@ pub struct Known {
     pub ident: Ident,
     /// What it is.
     pub local: Local,
-    /// The specs of a parameter that nobody assigned.
+    /// The specs of a parameter that nobody assigned; what is known of the sizes of another tensor.
     pub specs: Vec<Spec>,
     /// The parameter that it is, as written.
     pub param: Option<(Param, TokenStream)>,
@@ -222,6 +222,17 @@ impl Locals {
                 Local::Parts(tree) if tree.hosts() > 0 => k.local = Local::Opaque,
                 _ => {}
             }
+        }
+    }
+
+    /// What is known of the sizes of a tensor, until it is assigned.
+    pub fn promise(&mut self, name: &str, spec: &Spec) {
+        let known = self.list.iter_mut().rev().find(|k| k.ident == name);
+        if let Some(k) = known
+            && k.param.is_none()
+            && matches!(k.local, Local::Tensor { .. })
+        {
+            k.specs = vec![spec.clone()];
         }
     }
 

@@ -42,7 +42,7 @@ pub struct Trial {
     pub inputs: Vec<Known>,
     /// How many operations there are, on all paths.
     pub operations: usize,
-    /// How many of them do more than look at tensors otherwise.
+    /// How many of them do more than look at tensors otherwise, or may fail where failures are the caller's.
     pub work: usize,
     /// The numbers that its branches and sizes read.
     pub keyed: Vec<bool>,
@@ -166,7 +166,9 @@ impl Splitter<'_> {
                     {
                         walk.bind_param(p, written, &k.specs);
                     }
-                    (Local::Tensor { .. }, None) if inputs.contains(&name) => walk.bind_tensor(&k.ident),
+                    (Local::Tensor { .. }, None) if inputs.contains(&name) => {
+                        walk.bind_tensor(&k.ident, k.specs.first())
+                    }
                     (Local::Number(n), _) if n.value.is_some() || inputs.contains(&name) => {
                         walk.bind_number(&k.ident, n.ty, n.value.as_ref());
                     }
@@ -223,7 +225,12 @@ impl Splitter<'_> {
         let inputs: Vec<Known> = inputs.cloned().collect();
         let calls = traced.modules.iter().flat_map(|m| &m.graph.nodes);
         let ops: Vec<_> = calls.filter_map(|n| n.op()).collect();
-        let idle = |l: Lowering| matches!(l, Lowering::View | Lowering::Create);
+        // a view whose shape does not fit is an `Err` of the call, not a panic of plain Rust
+        let idle = |l: Lowering| match l {
+            Lowering::View => !self.scene.fallible,
+            Lowering::Create => true,
+            _ => false,
+        };
         let numbers = inputs.iter().map(Known::numbers).sum();
         Ok(Trial {
             ended,

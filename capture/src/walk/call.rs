@@ -22,15 +22,7 @@ const METADATA: &[&str] = &["dim", "shape", "rank", "elem_count", "dtype"];
 const ASKED: &[&str] = &["is_contiguous", "requires_grad", "device"];
 
 /// Reads of a tensor's data.
-const DATA: &[&str] = &[
-    "item",
-    "to_vec",
-    "to_ndarray",
-    "allclose",
-    "grad",
-    "backward",
-    "version",
-];
+const DATA: &[&str] = &["item", "to_vec", "to_ndarray", "allclose", "version"];
 
 /// Methods that leave a tensor as it is.
 const SAME: &[&str] = &["clone", "to_owned"];
@@ -228,8 +220,8 @@ impl Walk {
                 }
             }
             _ => {
-                // the arguments of an operation to come are not worth errors of their own
-                if !LATER.contains(&name.as_str()) {
+                // the arguments of a method that no graph has are not worth errors of their own
+                if !OUTSIDE.contains(&name.as_str()) {
                     for a in &m.args {
                         self.expr(a);
                     }
@@ -265,10 +257,12 @@ impl Walk {
                 count(params.len()),
                 exprs.len()
             );
-            return self.fail(
-                Diagnostic::new(code::ARGUMENT_COUNT, called.name, message)
-                    .help(format!("the parameters are ({})", signature(params))),
-            );
+            return self.fail(Diagnostic::new(code::ARGUMENT_COUNT, called.name, message).help(
+                match Op::from_name(&format!("{}_all", called.name)) {
+                    Some(all) if exprs.is_empty() => format!("over all elements, write {all}()"),
+                    _ => format!("the parameters are ({})", signature(params)),
+                },
+            ));
         }
         for (p, e) in params.iter().zip(exprs) {
             let at = tokens(*e);
@@ -490,15 +484,18 @@ fn unknown_method(name: &Ident) -> Diagnostic {
         )
         .help("read data outside of the compiled function");
     }
-    if LATER.contains(&word.as_str()) {
-        let message = format!("there is no tensor method `{word}` yet");
-        return Diagnostic::new(code::METHOD, name, message).help("it comes with a later version");
+    if GRADIENTS.contains(&word.as_str()) {
+        let message = format!("`{word}` needs gradients, which do not exist yet");
+        return Diagnostic::new(code::METHOD, name, message).help("a compiled function runs forward only");
     }
     let d = Diagnostic::new(
         code::METHOD,
         name,
         format!("the tensor method `{word}` cannot be captured yet"),
     );
+    if OUTSIDE.contains(&word.as_str()) {
+        return d.help("call it outside of the compiled function");
+    }
     if let Some(ours) = renamed(&word) {
         return d.help(format!("write {ours}"));
     }
@@ -519,16 +516,11 @@ fn unknown_method(name: &Ident) -> Diagnostic {
     }
 }
 
-/// Methods of the public surface that have no row yet: they are no spelling mistakes.
-const LATER: &[&str] = &[
-    "to_device",
-    "requires_grad_",
-    "variable",
-    "assign",
-    "from_slice",
-    "from_vec",
-    "strides",
-];
+/// Methods of the public surface that a graph does not have.
+const OUTSIDE: &[&str] = &["to_device", "requires_grad_", "variable", "assign", "strides"];
+
+/// Methods that ask for gradients.
+const GRADIENTS: &[&str] = &["grad", "backward", "zero_grad"];
 
 fn count(n: usize) -> String {
     match n {

@@ -7,7 +7,6 @@ use crate::export::{ExportParam, FnExport, TypeExport};
 use crate::kind::{Kind, PartOf, Record};
 use crate::location::tokens;
 use crate::model::ModelFn;
-use crate::nearest::nearest;
 use crate::reads::Part;
 use crate::returns::ReturnTree;
 use proc_macro2::{Ident, TokenStream};
@@ -114,10 +113,13 @@ impl Walk {
             });
             let message = format!("the method `{name}` of this layer is not captured");
             let d = Diagnostic::new(code::METHOD, name, message);
-            let near = nearest(&name.to_string(), t.methods.keys().map(String::as_str));
-            return self.fail(match near {
-                Some(n) => d.help(format!("did you mean `{n}`?")),
-                None => d.help("methods that take `&self` and tensors, and give tensors, are captured"),
+            let captured: Vec<String> = t.methods.keys().map(|m| format!("`{m}`")).collect();
+            return self.fail(match &captured[..] {
+                [] => d.help("call it outside of the compiled function"),
+                names => d.help(format!(
+                    "its captured methods: {}; call others outside of the compiled function",
+                    names.join(", ")
+                )),
             });
         };
         let Some(args) = self.arguments(Some(export), Some(part), args, &turbofish(m), name) else {

@@ -85,6 +85,8 @@ pub(crate) struct Walk {
     looped: Vec<Looped>,
     /// The number of the next call.
     sites: i64,
+    /// The inputs of a segment whose sizes are known from what is above the break.
+    above: Vec<Value>,
     tensors: usize,
     scalars: usize,
     /// Where each tensor of the parameters is.
@@ -158,6 +160,7 @@ impl Walk {
             loops: Vec::new(),
             looped: Vec::new(),
             sites: 0,
+            above: Vec::new(),
             tensors: 0,
             scalars: 0,
             places: Vec::new(),
@@ -317,11 +320,8 @@ impl Walk {
         let mut d = Diagnostic::from_op(e, tokens);
         for i in &e.args {
             if let (Some(Arg::Value(v)), Some(part)) = (args.get(*i), parts.get(*i)) {
-                let mut note = self.describe_operand(*v, part);
-                if Some(*i) != at {
-                    note.push_str(&format!(", on line {}", line(part.span())));
-                }
-                d = d.note(note);
+                let line = (Some(*i) != at).then(|| line(part.span()));
+                d = d.note(self.describe_operand(*v, part, line));
             }
         }
         if let Some(help) = &e.help {
@@ -330,17 +330,20 @@ impl Walk {
         self.fail(d)
     }
 
-    fn describe_operand(&self, v: Value, part: &TokenStream) -> String {
+    fn describe_operand(&self, v: Value, part: &TokenStream, line: Option<u32>) -> String {
         let module = &self.builder.module;
         let node = module.graph.node(v.node);
         let ty = self.builder.ty(v);
         let by = match &node.kind {
+            NodeKind::Input(_) if self.above.contains(&v) => ", by what is above the break",
             NodeKind::Input(i) if module.specs.get(*i as usize).is_some_and(Option::is_some) => {
                 ", by its spec"
             }
             _ => "",
         };
-        format!("`{}` is {}{by}", text(part.clone()), ty.display(&module.symbols))
+        let on = line.map_or_else(String::new, |n| format!(" on line {n}"));
+        let (part, ty) = (text(part.clone()), ty.display(&module.symbols));
+        format!("`{part}`{on} is {ty}{by}")
     }
 
     /// The tensor that `kind` is; a field becomes an input of the graph.

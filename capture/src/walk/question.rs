@@ -164,7 +164,7 @@ impl Walk {
             Diagnostic::new(code::OPAQUE, at, message)
                 .note("a macro sees names, not types: of an alias, write the type that it stands for")
                 .help(
-                    "ask about it with `match`, `if let`, `matches!` or `==`, or take a tensor or a number",
+                    "ask about it with `match`, `if let`, `matches!` or `==`, or take a tensor, a `bool`, `f32`, `f64`, `i32`, `i64`, `isize`, `usize` or `u8`",
                 ),
         )
     }

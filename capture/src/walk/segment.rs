@@ -7,6 +7,7 @@
 use super::lent::Cell;
 use super::{Walk, Walked};
 use crate::kind::Kind;
+use crate::spec::Spec;
 use proc_macro2::Ident;
 use quote::ToTokens;
 use std::collections::BTreeSet;
@@ -64,6 +65,8 @@ pub(crate) struct Ended {
     pub bound: Vec<(String, Seen)>,
     /// The locals from before that it assigned.
     pub assigned: Vec<(String, Seen)>,
+    /// What is known of the sizes of tensors among these.
+    pub promises: Vec<(String, Spec)>,
     /// What its last statement gives.
     pub value: Seen,
     /// Whether it was left by `return`, `break` or `continue`.
@@ -95,6 +98,10 @@ impl Ended {
         );
         Some(Ended {
             bound: locals(&self.bound, &other.bound)?,
+            promises: {
+                let alike = |(n, s): &&(String, Spec)| other.promises.iter().any(|(m, o)| m == n && o.is(s));
+                self.promises.iter().filter(alike).cloned().collect()
+            },
             assigned,
             value: self.value.meet(&other.value)?,
             leaves: self.leaves || other.leaves,
@@ -103,11 +110,15 @@ impl Ended {
 }
 
 impl Walk {
-    /// A local becomes an input of the graph.
-    pub fn bind_tensor(&mut self, name: &Ident) {
+    /// A local becomes an input of the graph; of its sizes, what is above the break tells as much.
+    pub fn bind_tensor(&mut self, name: &Ident, promise: Option<&Spec>) {
         self.at(name.span(), name.to_token_stream());
         self.tensors += 1;
-        let v = self.builder.input(name.to_string(), None);
+        let spec = promise.map(|s| s.lower(&mut self.builder.module));
+        let v = self.builder.input(name.to_string(), spec);
+        if promise.is_some() {
+            self.above.push(v);
+        }
         self.scope.bind(name.to_string(), Kind::Tensor(v));
     }
 
@@ -150,7 +161,7 @@ impl Walk {
         if self.cells.iter().any(Cell::is_unknown) {
             self.silent(&stmts.first().to_token_stream());
         }
-        let graph = &self.builder.module.graph;
+        let (graph, symbols) = (&self.builder.module.graph, &self.builder.module.symbols);
         let ended = Ended {
             bound: bound
                 .iter()
@@ -159,6 +170,14 @@ impl Walk {
             assigned: changed
                 .iter()
                 .map(|(n, k)| (n.clone(), Seen::of(k, graph)))
+                .collect(),
+            promises: bound
+                .iter()
+                .chain(&changed)
+                .filter_map(|(n, k)| match k {
+                    Kind::Tensor(v) => Some((n.clone(), Spec::of_type(self.builder.ty(*v), symbols)?)),
+                    _ => None,
+                })
                 .collect(),
             value: Seen::of(&value, graph),
             leaves: self.leaves(),

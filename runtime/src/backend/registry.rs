@@ -229,7 +229,9 @@ static NAMES: LazyLock<Mutex<Names>> = LazyLock::new(|| {
     for Submitted(entry) in inventory::iter::<Submitted> {
         let name = entry.name;
         if names.get(name).is_some() {
-            log::warn!("the submitted backend `{name}` is ignored: the name is taken");
+            crate::ladder::warn(format!(
+                "the submitted backend `{name}` is ignored: the name is taken"
+            ));
             continue;
         }
         names.submitted.insert(name, Slot::new(entry, None, false));
@@ -474,7 +476,7 @@ pub(crate) fn reset() {
                 Ok(())
             });
             if let Err(e) = reset {
-                log::warn!("backend `{}`: reset: {e}", slot.name());
+                crate::ladder::warn(format!("backend `{}`: reset: {e}", slot.name()));
             }
         }
     }

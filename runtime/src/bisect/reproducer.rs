@@ -16,7 +16,10 @@ pub(super) fn write(culprit: &Culprit, graph: &GraphModule, inputs: &[Tensor]) -
     match try_write(culprit, graph, inputs) {
         Ok(path) => Some(path),
         Err(e) => {
-            log::warn!("the reproducer of `{}` cannot be written: {e}", culprit.function);
+            crate::ladder::warn(format!(
+                "the reproducer of `{}` cannot be written: {e}",
+                culprit.function
+            ));
             None
         }
     }

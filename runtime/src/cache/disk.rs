@@ -30,10 +30,10 @@ impl CodeCache {
             Found::Damaged(damage) => {
                 self.try_disk(|f| {
                     let path = f.entry(name);
-                    log::warn!(
+                    crate::ladder::warn(format!(
                         "code cache: {} is damaged: {damage}; it is built again",
                         path.display()
-                    );
+                    ));
                     fs::remove_file(path)
                 });
                 None
@@ -65,9 +65,9 @@ impl CodeCache {
             None => ("no folder".into(), "there is no home directory".into()),
         };
         if !self.warned.swap(true, Relaxed) {
-            log::warn!(
+            crate::ladder::warn(format!(
                 "code cache: {place}: {error}; what it cannot store stays in memory\n  help: set TENSORPLAY_CACHE_DIR to a folder that can be written"
-            );
+            ));
         }
         None
     }

@@ -45,7 +45,7 @@ impl CacheOptions {
         CacheOptions {
             root: root::root(|name| std::env::var_os(name), std::env::home_dir()),
             max_bytes: max_bytes(size.as_deref()).unwrap_or_else(|e| {
-                log::warn!("{e}");
+                crate::ladder::warn(e);
                 1024 * MIB
             }),
             disabled: crate::config::config().force_disable_caches,

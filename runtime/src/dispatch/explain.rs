@@ -313,8 +313,8 @@ impl fmt::Display for Explanation {
         }
         writeln!(f, "guards:")?;
         for g in &self.guards {
-            let source = g.source();
-            writeln!(f, "  {}", if source.is_empty() { "none" } else { &source })?;
+            let text = g.to_string();
+            writeln!(f, "  {}", if text.is_empty() { "none" } else { &text })?;
         }
         writeln!(f, "entries:")?;
         for e in &self.entries {

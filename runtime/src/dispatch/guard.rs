@@ -174,16 +174,22 @@ impl GuardChain {
         &self.guards
     }
 
-    /// All guards as one condition.
+    /// All guards as one condition of Rust. Numbers of the key, of which nothing else is asked, are in [`guards`] alone.
+    ///
+    /// [`guards`]: GuardChain::guards
     pub fn source(&self) -> String {
-        let sources: Vec<&str> = self.guards.iter().map(|g| g.source.as_str()).collect();
+        let asked = self.guards.iter().filter(|g| !matches!(g.test, Test::Any));
+        let sources: Vec<&str> = asked.map(|g| g.source.as_str()).collect();
         sources.join(" && ")
     }
 }
 
 impl fmt::Display for GuardChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source())
+        let of_key = self.guards.iter().filter(|g| matches!(g.test, Test::Any));
+        let condition = [self.source()].into_iter().filter(|s| !s.is_empty());
+        let all: Vec<String> = condition.chain(of_key.map(|g| g.source.clone())).collect();
+        f.write_str(&all.join(", "))
     }
 }
 

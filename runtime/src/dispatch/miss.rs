@@ -154,9 +154,9 @@ impl Told {
         let Some((table, many)) = entry else { return };
         let function = state.function.path();
         if let Some(n) = many {
-            log::warn!(
+            crate::ladder::warn(format!(
                 "`{function}` has had {n} entries: mark the dimension that changes as dynamic, or name it in a spec"
-            );
+            ));
         }
         let guards = |path: usize| state.guards(path);
         ladder::tell(Rung::Guards, false, || {

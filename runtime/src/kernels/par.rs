@@ -34,7 +34,9 @@ pub fn threads() -> usize {
         match std::env::var("TENSORPLAY_NUM_THREADS") {
             Err(_) => cores(),
             Ok(s) => s.trim().parse().ok().filter(|&n| n > 0).unwrap_or_else(|| {
-                log::warn!("TENSORPLAY_NUM_THREADS={s}: expected a number of threads above 0");
+                crate::ladder::warn(format!(
+                    "TENSORPLAY_NUM_THREADS={s}: expected a number of threads above 0"
+                ));
                 cores()
             }),
         }
@@ -65,7 +67,7 @@ fn pool() -> Option<&'static rayon::ThreadPool> {
             .num_threads(workers)
             .thread_name(|i| format!("tensorplay-{i}"))
             .build()
-            .inspect_err(|e| log::warn!("kernels run on one thread: {e}"))
+            .inspect_err(|e| crate::ladder::warn(format!("kernels run on one thread: {e}")))
             .ok()
     })
     .as_ref()

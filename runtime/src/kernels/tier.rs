@@ -86,11 +86,13 @@ fn select(asked: Option<&str>, best: Isa) -> Isa {
     match Isa::ALL.into_iter().find(|i| i.name() == asked) {
         Some(isa) if isa <= best => isa,
         Some(isa) => {
-            log::warn!("TENSORPLAY_ISA={isa}: this CPU lacks it, using {best}");
+            crate::ladder::warn(format!("TENSORPLAY_ISA={isa}: this CPU lacks it, using {best}"));
             best
         }
         None => {
-            log::warn!("TENSORPLAY_ISA={asked}: expected portable, avx2 or avx512; using {best}");
+            crate::ladder::warn(format!(
+                "TENSORPLAY_ISA={asked}: expected portable, avx2 or avx512; using {best}"
+            ));
             best
         }
     }

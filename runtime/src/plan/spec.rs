@@ -37,7 +37,11 @@ impl<'a> Binding<'a> {
             spec_error(name, message)
         };
         if spec.dtype.is_some_and(|d| d != dtype) {
-            return Err(broken(String::new()));
+            let wanted = spec.dtype.unwrap_or(dtype);
+            let help = format!(
+                "convert it with `to_dtype(DType::{wanted:?})`, or leave the dtype open with `_[..]`"
+            );
+            return Err(broken(String::new()).with_help(help));
         }
         let Some(dims) = &spec.shape else { return Ok(()) };
         if dims.len() != shape.len() {
