@@ -510,3 +510,27 @@ fn threads_that_end_may_still_compute() {
     let sum = *SUM.lock().expect("no panic");
     assert!((sum - 201.0).abs() < 1e-3, "{sum}");
 }
+
+/// A backend may have another thread do its work, and that may call the function on another backend.
+#[test]
+fn another_thread_may_call_the_function_on_another_backend() {
+    #[compile]
+    fn asked(x: &Tensor) -> Tensor {
+        x + 1.0
+    }
+    entry!(ASKING, "asking", || Ok(Box::new(
+        |graph: &GraphModule, _: &[Example], _: &CompileOptions| -> Result<Box<dyn Executable>> {
+            let call = || with_backend("eager", || asked(&Tensor::ones(3, DType::F32)));
+            let there = std::thread::spawn(call).join().expect("it returns")?;
+            assert_eq!(there.to_vec::<f32>(), [2.0; 3]);
+            let graph = graph.clone();
+            Ok(Box::new(move |inputs: &[Tensor]| graph.run(inputs)))
+        }
+    )));
+    let _alone = alone();
+    register_backend(&ASKING).expect("a free name");
+    let x = Tensor::zeros(3, DType::F32);
+    let y = with_backend("asking", || asked(&x)).expect("it is registered");
+    assert_eq!(y.to_vec::<f32>(), [1.0; 3]);
+    unregister_backend("asking");
+}

@@ -64,6 +64,36 @@ fn x() -> Tensor {
     Tensor::from_slice(&[1.0f32, -2.0, 0.5, 3.0], (2, 2))
 }
 
+/// A backend that runs graphs without an operation, and compiles no others.
+macro_rules! refusing {
+    ($name:literal, $op:literal) => {{
+        fn has(g: &GraphModule) -> bool {
+            g.nodes().iter().any(|n| n.op_name() == $op) || g.regions.iter().any(has)
+        }
+        static ENTRY: BackendEntry = BackendEntry {
+            name: $name,
+            tags: &["debug"],
+            capabilities: BackendCapabilities::new(),
+            make: || {
+                Ok(Box::new(
+                    |g: &GraphModule,
+                     _: &[Example],
+                     _: &CompileOptions|
+                     -> tensorplay::Result<Box<dyn Executable>> {
+                        if has(g) {
+                            return Err(tensorplay::Error::msg(concat!("no ", $op)));
+                        }
+                        let g = g.clone();
+                        Ok(Box::new(move |inputs: &[Tensor]| g.run(inputs)))
+                    },
+                ))
+            },
+        };
+        register_backend(&ENTRY).expect("a free name");
+        $name
+    }};
+}
+
 #[path = "../runtime/src/bisect/results.in.rs"]
 mod reproducer;
 
@@ -252,4 +282,34 @@ fn the_backend_of_a_scope_inside_is_the_culprit() {
         .expect("a search")
         .expect("a wrong relu");
     assert_eq!((culprit.op.as_str(), culprit.backend.as_str()), ("relu", backend));
+}
+
+/// What a loop or a branch holds is no part of the operations before it.
+#[test]
+fn operations_before_a_loop_or_a_branch_are_not_blamed() {
+    #[compile(fullgraph)]
+    fn looped(x: &Tensor) -> Tensor {
+        let mut y = x.sin();
+        for _ in 0..x.dim(0) {
+            y = y.exp().tanh();
+        }
+        y
+    }
+    let in_loop = line!() - 4;
+    #[compile(fullgraph)]
+    fn branched(x: &Tensor) -> Tensor {
+        let y = x.sin();
+        let p = y.sum_all().gt(100.0);
+        tensorplay::cond(&p, || y.exp(), || y.tanh())
+    }
+    let in_branch = line!() - 2;
+    let backend = refusing!("bisect_refusing", "tanh");
+    let found = |f: fn(&Tensor) -> Tensor| {
+        let plain = |i: &[Tensor]| std::panic::catch_unwind(|| f(&i[0])).unwrap_or_else(|_| i[0].clone());
+        on(backend, plain, &[x()], TIGHT).expect("it refuses")
+    };
+    let culprit = found(looped);
+    assert_eq!((&culprit.op[..], culprit.line), ("tanh", in_loop), "{culprit}");
+    let culprit = found(branched);
+    assert_eq!((&culprit.op[..], culprit.line), ("cond", in_branch), "{culprit}");
 }

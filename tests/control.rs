@@ -1,8 +1,8 @@
 //! `cond` and `while_loop`: compiled functions hold each as one node, and agree with plain code.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tensorplay::compiler::disable_capture;
-use tensorplay::{Result, compile, cond, explain, graph, prelude::*, while_loop};
+use tensorplay::compiler::{disable_capture, with_backend};
+use tensorplay::{Error, Result, compile, cond, explain, graph, prelude::*, while_loop};
 
 fn same(a: &Tensor, b: &Tensor) {
     assert_eq!((a.dtype(), a.shape()), (b.dtype(), b.shape()));
@@ -254,4 +254,79 @@ fn dropout_draws_in_training_only() {
         });
     }
     assert_eq!(drop_out(&x, 1.0, true).0.sum_all().item::<f32>(), 0.0);
+}
+
+/// A condition is one bool: anything else is an error of the call, and no memory is read.
+#[test]
+fn a_condition_that_is_not_one_bool_is_an_error() {
+    #[compile(fullgraph)]
+    fn given(p: &Tensor, x: &Tensor) -> Result<Tensor> {
+        Ok(cond(p, || x.abs(), || x.exp()))
+    }
+    #[compile(fullgraph, dynamic = true)]
+    fn computed(p: &Tensor, x: &Tensor) -> Result<Tensor> {
+        let y = x.relu();
+        Ok(cond(&p.gt(0.0), || y.abs(), || y.exp()))
+    }
+    #[compile(fullgraph)]
+    fn inside(p: &Tensor, x: &Tensor) -> Result<Tensor> {
+        Ok(while_loop(
+            x.relu(),
+            |x| x.sum_all().lt(100.0),
+            |x| cond(p, || x + 1.0, || x + 2.0),
+        ))
+    }
+    let x = Tensor::ones(3, DType::F32);
+    let bools = |n: usize| Tensor::zeros(n, DType::Bool);
+    let floats = |n: usize| Tensor::zeros(n, DType::F32);
+    for backend in ["stax", "eager", "eager_debug"] {
+        let run = |f: fn(&Tensor, &Tensor) -> Result<Tensor>, p: &Tensor| {
+            with_backend(backend, || f(p, &x)).expect("it is built in")
+        };
+        for (f, of) in [
+            (
+                given as fn(&Tensor, &Tensor) -> Result<Tensor>,
+                bools as fn(usize) -> Tensor,
+            ),
+            (computed, floats),
+            (inside, bools),
+        ] {
+            for n in [0, 2] {
+                let e = run(f, &of(n))
+                    .expect_err("a condition has one element")
+                    .to_string();
+                let message = format!("error[TP0017]: cond: the condition is [{n}], expected one element");
+                assert!(e.starts_with(&message), "{backend}: {e}");
+            }
+            assert!(run(f, &of(1)).is_ok(), "{backend}");
+        }
+        let e = run(given, &floats(1)).expect_err("a condition is a bool");
+        assert!(matches!(e, Error::DType(_)), "{backend}: {e}");
+        assert!(e.location().is_some(), "{backend}: {e}");
+    }
+}
+
+/// The probability is an argument of the kernel, and yet no call takes one that is none.
+#[test]
+fn a_probability_is_checked_by_every_call() {
+    let _turn = seeded();
+    #[compile]
+    fn dropped(x: &Tensor, p: f64) -> Result<Tensor> {
+        Ok((x + 1.0).dropout(p, true))
+    }
+    let x = Tensor::ones(5, DType::F32);
+    dropped(&x, 0.5).expect("a probability");
+    for p in [-1.0, 3.0, f64::NAN, 1.0 + 1e-15] {
+        let compiled = dropped(&x, p).expect_err("no probability");
+        let plain = x.try_dropout(p, true).expect_err("no probability");
+        assert_eq!(compiled.to_string(), plain.to_string());
+        assert!(
+            compiled
+                .location()
+                .is_some_and(|l| l.ends_with("(x + 1.0).dropout(p, true)"))
+        );
+    }
+    for p in [0.0, 1.0] {
+        dropped(&x, p).expect("a probability");
+    }
 }

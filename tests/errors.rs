@@ -352,3 +352,88 @@ fn a_data_error_of_a_graph_has_its_line() {
         assert_eq!(e.location(), Some("line 5"));
     }
 }
+
+/// Regions of graphs have places too: those of the graph around them, or their own.
+#[test]
+fn an_error_in_a_region_of_a_graph_has_its_line() {
+    let text = "graph f(p: bool[], x: f32[..], w: f32[..], i: i64[..]) {
+           file \"a.rs\"
+           %4 = cond(%0, [%1, %2, %3], 0, 1) @3:1
+           return %4
+           region 0 graph yes(x: f32[..], w: f32[..], i: i64[..]) {
+             file \"a.rs\"
+             %3 = matmul(%0, %1) @5:1
+             %4 = index_select(%3, %2, 0) @6:1
+             return %4
+           }
+           region 1 graph no(x: f32[..], w: f32[..], i: i64[..]) {
+             file \"a.rs\"
+             %3 = index_select(%0, %2, 0) @9:1
+             return %3
+           }
+         }";
+    let graph: tensorplay::graph::GraphModule = text.parse().unwrap_or_else(|e| panic!("{e}"));
+    let at = |p: bool, w: usize, i: i64| {
+        [
+            Tensor::from_slice(&[p], ()),
+            ones(&[2, 3]),
+            ones(&[w, 3]),
+            Tensor::from_slice(&[i], 1),
+        ]
+    };
+    for backend in ["stax", "eager", "eager_debug"] {
+        let backend = tensorplay::compiler::lookup_backend(backend).expect("it is built in");
+        let run = |inputs: [Tensor; 4]| {
+            let examples: Vec<_> = inputs.iter().map(tensorplay::compiler::Example::of).collect();
+            backend
+                .compile(&graph, &examples, &Default::default())?
+                .run(&inputs)
+        };
+        assert!(run(at(true, 3, 1)).is_ok());
+        let e = run(at(true, 4, 1)).expect_err("3 is not 4");
+        assert_eq!(e.location(), Some("a.rs:5"), "{e}");
+        assert!(e.to_string().contains("matmul"), "{e}");
+    }
+}
+
+/// A region that a region calls is named by its own line in the text of `eager_debug`.
+#[test]
+fn eager_debug_names_the_line_of_a_branch() {
+    #[tensorplay::nested_compile_region]
+    fn branch(x: &Tensor, i: &Tensor) -> Tensor {
+        let p = x.exp().sum_all().gt(0.0);
+        tensorplay::cond(&p, || x.index_select(i, 0), || x.neg())
+    }
+    const LINE: u32 = line!() - 2;
+    #[compile(fullgraph)]
+    fn far(x: &Tensor, i: &Tensor) -> Result<Tensor> {
+        let y = x.relu();
+        let z = y.sin().cos().tan();
+        Ok(branch(&z, i))
+    }
+    let (x, i) = (ones(&[3]), Tensor::from_slice(&[3i64, 0, 0], 3));
+    let e = with_backend("eager_debug", || far(&x, &i)).expect("it is built in");
+    let e = e.expect_err("3 is no row").to_string();
+    assert!(
+        e.contains(&format!("`index_select` at {}:{LINE}", file!())),
+        "{e}"
+    );
+}
+
+/// A size that no tensor can have is found when the call is bound.
+#[test]
+fn a_shape_of_too_many_elements_has_its_line() {
+    #[compile]
+    fn repeated(x: &Tensor, k: usize) -> Result<Tensor> {
+        let y = x + 1.0;
+        Ok(y.repeat((k, 3)).sum_all())
+    }
+    let place = format!("{}:{}: y.repeat((k, 3))", file!(), line!() - 2);
+    let x = ones(&[1, 2]);
+    for backend in ["stax", "eager"] {
+        let e = with_backend(backend, || repeated(&x, i64::MAX as usize)).expect("it is built in");
+        let e = e.expect_err("more than there is memory");
+        assert!(e.to_string().contains("too many elements"), "{e}");
+        assert_eq!(e.location(), Some(&place[..]), "{backend}: {e}");
+    }
+}

@@ -354,11 +354,16 @@ impl Location {
     /// A location of one module as one of another.
     #[must_use]
     pub fn of(mut self, from: &GraphModule, to: &GraphModule) -> Location {
-        let file = from.file_of(&self);
-        if file == to.file {
-            self.file.clear();
-        } else {
-            self.file = file.into();
+        match from.file_of(&self) {
+            file if file == to.file => self.file.clear(),
+            // a line of no file is none of the other's
+            "" if self.line > 0 => {
+                return Location {
+                    text: from.in_words(&self),
+                    ..Location::default()
+                };
+            }
+            file => self.file = file.into(),
         }
         self
     }
@@ -488,7 +493,14 @@ impl GraphModule {
     pub fn region_types(&self, call: &RegionCall) -> Vec<TensorType> {
         let outputs = |r: usize| -> Vec<TensorType> {
             let region = self.regions.get(r).map(|m| &m.graph);
-            region.map_or_else(Vec::new, |g| g.outputs.iter().map(|v| g.ty(*v).clone()).collect())
+            // a graph that does not verify may give what it does not have
+            let ty = |g: &Graph, v: &Value| {
+                let node = g.nodes.get(v.node.index());
+                node.and_then(|n| n.types.get(v.index as usize).cloned())
+            };
+            region.map_or_else(Vec::new, |g| {
+                g.outputs.iter().map(|v| ty(g, v).unwrap_or_default()).collect()
+            })
         };
         let mut types = outputs(call.regions[1]);
         let others = match call.carried {
@@ -533,11 +545,14 @@ impl GraphModule {
     /// One of the locations in words: `src/main.rs:8: h.matmul(w)`, or as much as is known of it.
     pub fn place(&self, location: u32) -> Option<String> {
         let place = self.locations.get(location as usize)?;
+        Some(self.in_words(place)).filter(|words| !words.is_empty())
+    }
+
+    fn in_words(&self, place: &Location) -> String {
         match (place.line, &place.text[..]) {
-            (0, "") => None,
-            (0, text) => Some(text.into()),
-            (_, "") => Some(self.line_of(place)),
-            (_, text) => Some(format!("{}: {text}", self.line_of(place))),
+            (0, text) => text.into(),
+            (_, "") => self.line_of(place),
+            (_, text) => format!("{}: {text}", self.line_of(place)),
         }
     }
 

@@ -170,6 +170,9 @@ impl From<Scalar> for Host {
     }
 }
 
+/// What to write in place of a probability that is none.
+pub(crate) const PROBABILITY: &str = "a probability is from 0 to 1";
+
 /// A unary host operator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum HostUnary {
@@ -183,6 +186,8 @@ pub enum HostUnary {
     Ln,
     /// `a.exp()`.
     Exp,
+    /// `a`, which is from 0 to 1.
+    Probability,
 }
 
 /// A binary host operator.
@@ -291,7 +296,8 @@ pub trait Env {
 pub enum HostError {
     /// Something it reads is not known yet.
     Unknown,
-    /// It fails as the same Rust would: overflow, division by zero, a dim out of range.
+    /// It fails as the same Rust would: overflow, division by zero, a dim out of range. Behind a line break stands what to
+    /// write instead, where more can be said than that.
     Failed(String),
 }
 
@@ -650,6 +656,10 @@ fn unary(op: HostUnary, t: HostType, a: Host) -> Result<Host, HostError> {
         (HostUnary::Sqrt, Host::Float(v)) => library(t, v, f32::sqrt, f64::sqrt),
         (HostUnary::Ln, Host::Float(v)) => library(t, v, f32::ln, f64::ln),
         (HostUnary::Exp, Host::Float(v)) => library(t, v, f32::exp, f64::exp),
+        (HostUnary::Probability, Host::Float(p)) => match (0.0..=1.0).contains(&p) {
+            true => Host::Float(p),
+            false => return Err(HostError::Failed(format!("p is {p}\n{PROBABILITY}"))),
+        },
         (op, a) => return Err(HostError::Failed(format!("{op:?} does not take {a:?}"))),
     })
 }
@@ -762,6 +772,7 @@ impl fmt::Display for Expr {
                         HostUnary::Sqrt => "sqrt",
                         HostUnary::Ln => "ln",
                         HostUnary::Exp => "exp",
+                        HostUnary::Probability => "probability",
                     }
                 ),
                 Expr::Binary(op, a, b) => match op.symbol() {

@@ -13,6 +13,7 @@ mod inputs;
 mod interpreter;
 pub mod op;
 pub mod passes;
+mod regions;
 mod scalar;
 mod structure;
 pub mod surgery;

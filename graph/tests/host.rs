@@ -345,7 +345,10 @@ fn random(rng: &mut u64, depth: u32) -> Expr {
         }
         9 => {
             use HostUnary::*;
-            Expr::Unary([Neg, Not, Sqrt, Ln, Exp][next(rng, 5) as usize], sub(rng))
+            Expr::Unary(
+                [Neg, Not, Sqrt, Ln, Exp, Probability][next(rng, 6) as usize],
+                sub(rng),
+            )
         }
         _ => {
             let ops = [

@@ -621,3 +621,26 @@ fn arguments_of_a_call_are_replaced() {
     edit.finish().unwrap();
     assert_eq!(body(&m)[3], "%4 = add(%3, 2.0) : f32[2, 3]");
 }
+
+#[test]
+fn a_line_of_no_file_is_none_of_another() {
+    let source = module("graph g(a: f32[3]) { %1 = exp(%0) @5:2 return %1 }");
+    let mut m = module("graph f(x: f32[3]) { file \"a.rs\" @1:1 %1 = neg(%0) @2:3 return %1 }");
+    let mut edit = m.edit().unwrap();
+    let copied = edit.copy_at_end(&source, &[v(1)]).unwrap();
+    edit.add_output(copied.outputs[0]).unwrap();
+    edit.finish().unwrap();
+    let places: Vec<_> = m.nodes().iter().map(|n| m.place(n.location)).collect();
+    assert_eq!(places[1].as_deref(), Some("a.rs:2"));
+    assert_eq!(places[2].as_deref(), Some("line 5"));
+    assert_eq!(m.describe(&m.nodes()[2]), "`exp`");
+
+    let there = module("graph g(a: f32[3]) { file \"b.rs\" @1:1 %1 = exp(%0) @5:2 return %1 }");
+    let mut edit = m.edit().unwrap();
+    let copied = edit.copy_at_end(&there, &[v(1)]).unwrap();
+    edit.add_output(copied.outputs[0]).unwrap();
+    edit.finish().unwrap();
+    let last = m.nodes().last().unwrap();
+    assert_eq!(m.place(last.location).as_deref(), Some("b.rs:5"));
+    assert_eq!(m.describe(last), "`exp` at b.rs:5");
+}

@@ -52,7 +52,7 @@ macro_rules! lists {
 lists! { [, const N: usize] [T; N]; [] Vec<T>; }
 
 /// The value of a condition.
-fn holds(op: &'static str, pred: &Tensor) -> Result<bool> {
+pub(crate) fn holds(op: &'static str, pred: &Tensor) -> Result<bool> {
     if pred.dtype() != crate::DType::Bool {
         let message = format!("takes a bool condition, got {}", pred.dtype());
         return Err(Error::dtype(op, message).with_help("compare first, as in x.gt(0.0)"));

@@ -2,7 +2,8 @@
 
 use crate::check::{iota, v};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tensorplay::{Result, compile, explain, prelude::*};
+use tensorplay::compiler::{disable_capture, with_backend};
+use tensorplay::{Result, compile, explain, nested_compile_region, prelude::*};
 
 #[test]
 fn a_state_is_written_back() {
@@ -201,4 +202,84 @@ fn a_state_may_change_its_shape_and_dtype() {
     let mut state = iota(&[4, 2]);
     collapse(&mut state);
     assert_eq!(state.to_vec::<i64>(), [3, 3]);
+}
+
+#[nested_compile_region]
+fn normed(x: &Tensor, mean: &Tensor, var: &Tensor) -> Tensor {
+    x.batch_norm_train(mean, var, None, None, 0.1, 1e-5)
+}
+
+/// Each region begins with what the one before left.
+#[test]
+fn a_variable_is_updated_by_several_regions() {
+    #[compile(fullgraph)]
+    fn twice(x: &Tensor, mean: &Tensor, var: &Tensor) -> Result<Tensor> {
+        let y = normed(x, mean, var);
+        Ok(normed(&(y + 1.0), mean, var))
+    }
+    let x = Tensor::arange(0, 24, DType::F32).reshape((2, 3, 4));
+    let run = |on: &str| {
+        let (mean, var) = (
+            Tensor::zeros(3, DType::F32).variable(),
+            Tensor::ones(3, DType::F32).variable(),
+        );
+        let y = with_backend(on, || twice(&x, &mean, &var))
+            .expect("it is built in")
+            .expect("two updates");
+        [y, mean.detach(), var.detach()]
+    };
+    let plain = disable_capture(|| run("stax"));
+    for backend in ["stax", "eager", "eager_debug"] {
+        for (got, want) in run(backend).iter().zip(&plain) {
+            assert!(got.allclose(want, 1e-5, 1e-6), "{backend}: {got} for {want}");
+        }
+    }
+    let one = Tensor::zeros(3, DType::F32).variable();
+    for backend in ["stax", "eager"] {
+        let e = with_backend(backend, || twice(&x, &one, &one)).expect("it is built in");
+        let e = e.expect_err("one variable cannot be both").to_string();
+        assert!(e.contains("one variable is passed twice"), "{backend}: {e}");
+    }
+    assert_eq!(one.to_vec::<f32>(), [0.0; 3]);
+}
+
+#[tensorplay::model]
+mod rounds {
+    use tensorplay::{compile, nested_compile_region, prelude::*};
+
+    pub struct Norm {
+        pub mean: Tensor,
+        pub var: Tensor,
+    }
+
+    impl Norm {
+        #[nested_compile_region]
+        fn once(&self, x: &Tensor) -> Tensor {
+            x.batch_norm_train(&self.mean, &self.var, None, None, 0.1, 1e-5)
+        }
+
+        #[compile(fullgraph)]
+        pub fn forward(&self, x: &Tensor) -> Tensor {
+            let mut y = x + 1.0;
+            for _ in 0..3 {
+                y = self.once(&y) + 2.0;
+            }
+            y
+        }
+    }
+}
+
+#[test]
+fn a_variable_is_updated_in_a_loop() {
+    let x = Tensor::arange(0, 24, DType::F32).reshape((2, 3, 4));
+    let run = || {
+        let mean = Tensor::zeros(3, DType::F32).variable();
+        let var = Tensor::ones(3, DType::F32).variable();
+        let norm = rounds::Norm { mean, var };
+        [norm.forward(&x), norm.mean.detach(), norm.var.detach()]
+    };
+    let plain = disable_capture(run);
+    for (got, want) in run().iter().zip(&plain) {
+        assert!(got.allclose(want, 1e-5, 1e-6), "{got} for {want}");
+    }
 }

@@ -131,6 +131,7 @@ impl Parser<'_> {
             "sqrt" => Some(HostUnary::Sqrt),
             "ln" => Some(HostUnary::Ln),
             "exp" => Some(HostUnary::Exp),
+            "probability" => Some(HostUnary::Probability),
             _ => None,
         };
         let binary = match name {

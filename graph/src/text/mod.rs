@@ -18,7 +18,7 @@
 //!   its spec, has its own line: `%7 = input 1 : f32[3]`. Scalar parameters are `$0, $1, ..`.
 //! * `%5.1` is the second result of `%5`. A list is `[..]`, an absent optional tensor `none`.
 //! * Host expressions are infix with Rust's precedence; functions are `dim rank elem_count dtype same_shape min
-//!   max pow neg not sqrt ln exp`, casts `usize(..)`. A remainder is written with a space: `a % b`.
+//!   max pow neg not sqrt ln exp probability`, casts `usize(..)`. A remainder is written with a space: `a % b`.
 //! * `return %4, %5 into %1, %6 into *%2`: results come first, then new values of parameters that are variables, then
 //!   those of `&mut` parameters.
 //! * Types are `f32[B, 784]`, `_[..]`; no results are `()`. A missing type is inferred by the parser.

@@ -7,8 +7,9 @@
 //! call's inputs. Backends are known by name in one [`registry`]: registered by hand, or submitted when the program is
 //! linked and made at the first look-up. Dispatch keeps what was compiled in the function's own table, an entry a backend.
 //!
-//! Invariants: a name that is owned (built in, or registered by hand) is never taken by a submission; no lock is held while
-//! code of a backend runs; a backend's panic is an error of the call; inside a backend's code the scope of
+//! Invariants: a name that is owned (built in, or registered by hand) is never taken by a submission; while code of a backend
+//! runs no lock is held but the turns of those who want that backend itself, for the same function or for the first time;
+//! a backend's panic is an error of the call; inside a backend's code the scope of
 //! [`with_backend`] does not hold, so that it may call compiled functions.
 
 mod codegen;

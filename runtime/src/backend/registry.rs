@@ -229,9 +229,9 @@ static NAMES: LazyLock<Mutex<Names>> = LazyLock::new(|| {
     for Submitted(entry) in inventory::iter::<Submitted> {
         let name = entry.name;
         if names.get(name).is_some() {
-            crate::ladder::warn(format!(
+            log::warn!(target: "tensorplay",
                 "the submitted backend `{name}` is ignored: the name is taken"
-            ));
+            );
             continue;
         }
         names.submitted.insert(name, Slot::new(entry, None, false));
@@ -476,7 +476,7 @@ pub(crate) fn reset() {
                 Ok(())
             });
             if let Err(e) = reset {
-                crate::ladder::warn(format!("backend `{}`: reset: {e}", slot.name()));
+                log::warn!(target: "tensorplay", "backend `{}`: reset: {e}", slot.name());
             }
         }
     }

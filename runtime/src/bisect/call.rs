@@ -86,14 +86,19 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The graph with other results, and without what only its own were for.
+/// The graph up to other results, and without what only its own were for.
 pub(super) fn giving(graph: &GraphModule, outputs: Vec<Value>) -> GraphModule {
     let mut part = graph.clone();
+    let inputs = part.graph.inputs.iter().map(|id| id.index());
+    let last = inputs.chain(outputs.iter().map(|v| v.node.index())).max();
+    part.graph.nodes.truncate(last.map_or(0, |last| last + 1));
+    part.graph.guards.clear();
     part.graph.outputs = outputs;
     part.updates.clear();
     part.writes.clear();
     part.output_specs.clear();
     tensorplay_graph::passes::dce::run(&mut part);
+    part.drop_unused_regions();
     part
 }
 

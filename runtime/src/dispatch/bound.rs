@@ -126,7 +126,14 @@ pub(super) fn updated<'t>(
         let message = format!("`{name}` is not a variable, so it cannot be updated");
         Err(Error::value("call", message).with_help("make it one with variable()"))
     };
-    module.updates.iter().map(of).collect()
+    let updated: SmallVec<[&Tensor; 4]> = module.updates.iter().map(of).collect::<Result<_>>()?;
+    let mut addresses: SmallVec<[usize; 8]> = updated.iter().map(|t| t.address()).collect();
+    addresses.sort_unstable();
+    if addresses.windows(2).any(|pair| pair[0] == pair[1]) {
+        let message = "one variable is passed twice, and given two new values";
+        return Err(Error::value("call", message).with_help("pass a variable of its own for each"));
+    }
+    Ok(updated)
 }
 
 /// Gives variables their new values, which stand behind what is returned; what is left is the function's own.

@@ -242,6 +242,7 @@ fn graph(state: &State, path: usize, blob: &Blob, key: &Key, dynamic: bool) -> (
                 .map_or(Expr::Param(i as u32, s.ty), |c| typed(&Expr::Literal(*c), s.ty)),
         })
         .collect();
+    module.drop_unused_regions();
     close(&mut module, &hosts);
     module.scalars.truncate(given);
     module.graph.guards.clear();

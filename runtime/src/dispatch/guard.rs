@@ -284,6 +284,7 @@ impl Printer<'_> {
             Expr::Unary(HostUnary::Sqrt, a) => self.method(a, "sqrt", None),
             Expr::Unary(HostUnary::Ln, a) => self.method(a, "ln", None),
             Expr::Unary(HostUnary::Exp, a) => self.method(a, "exp", None),
+            Expr::Unary(HostUnary::Probability, a) => self.expr(a),
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
         }
     }

@@ -168,8 +168,8 @@ impl Told {
             };
             format!("`{function}`: an entry for {}{and}", self.pattern)
         });
-        let Some(reasons) = reason::reasons(&self.linked.module, &bound.key, bound.path, table, guards)
-        else {
+        let at = (bound.path, state.function.settings.is_dynamic(config));
+        let Some(reasons) = reason::reasons(&self.linked.module, &bound.key, at, table, guards) else {
             return;
         };
         let recompile = Recompile {

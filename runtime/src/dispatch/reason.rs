@@ -3,9 +3,9 @@
 use super::bound::Bound;
 use super::guard::GuardChain;
 use super::key::Key;
-use super::pattern::layout_class;
+use super::pattern::{dim, layout_class};
 use std::fmt;
-use tensorplay_graph::{Expr, GraphModule, Host};
+use tensorplay_graph::{Dim, Expr, GraphModule, Host};
 
 /// Reasons kept by a function; the oldest go first.
 pub(super) const KEPT: usize = 64;
@@ -36,13 +36,13 @@ impl fmt::Display for Recompile {
 pub(super) fn reasons(
     module: &GraphModule,
     key: &Key,
-    path: usize,
+    (path, dynamic): (usize, bool),
     table: &[std::sync::Arc<Bound>],
     guards: impl Fn(usize) -> GuardChain,
 ) -> Option<Vec<String>> {
     let comparable = table.iter().filter(|b| b.key.of.1 == key.of.1);
     let differ = |b: &Bound| {
-        let mut found = difference(module, &b.key, key);
+        let mut found = difference(module, &b.key, key, dynamic);
         if b.path != path {
             let of = guards(b.path);
             let source = of.source();
@@ -61,7 +61,7 @@ pub(super) fn reasons(
 }
 
 /// The conditions of an entry that a call does not meet.
-fn difference(module: &GraphModule, old: &Key, new: &Key) -> Vec<String> {
+fn difference(module: &GraphModule, old: &Key, new: &Key, dynamic: bool) -> Vec<String> {
     let mut found = Vec::new();
     let name = |i: usize| match module.graph.inputs.get(i) {
         Some(id) => module.graph.node(*id).name.clone(),
@@ -89,12 +89,15 @@ fn difference(module: &GraphModule, old: &Key, new: &Key) -> Vec<String> {
             found.push(format!("{x}.rank() == {}, got {}", a.shape.len(), b.shape.len()));
             continue;
         }
-        let sizes = a.shape.iter().zip(&b.shape).enumerate();
-        found.extend(
-            sizes
-                .filter(|(_, (m, n))| m != n)
-                .map(|(d, (m, n))| format!("{x}.dim({d}) == {m}, got {n}")),
-        );
+        let class = |d: usize, n: usize| dim(module, i, (d, a.shape.len()), n, dynamic);
+        for (d, (&m, &n)) in a.shape.iter().zip(&b.shape).enumerate() {
+            match class(d, m) {
+                // two sizes of one class have one entry
+                old if old == class(d, n) => {}
+                Dim::Known(_) => found.push(format!("{x}.dim({d}) == {m}, got {n}")),
+                Dim::Symbol(_) | Dim::Unknown => found.push(format!("{x}.dim({d}) > 1, got {n}")),
+            }
+        }
         let class = |k: &super::key::TensorKey| match layout_class(&k.shape, &k.strides) {
             "" => "contiguous",
             class => class.trim_start(),

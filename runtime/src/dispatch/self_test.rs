@@ -96,7 +96,9 @@ impl Call {
         let mut tensors = Vec::new();
         for (i, id) in path.graph.inputs.iter().enumerate() {
             let name = &path.graph.node(*id).name;
-            let spec = path.specs.get(i).and_then(Option::as_ref);
+            // of an `Option`, only the paths where it is there say what it is
+            let paths = std::iter::once(path).chain(state.paths.iter().map(|b| &b.module));
+            let spec = paths.filter_map(|p| p.specs.get(i)?.as_ref()).next();
             let Some((spec, dims)) = spec.and_then(|s| Some((s, s.shape.as_ref()?))) else {
                 return Err(format!(
                     "`{name}` has no shape to test with; write its spec, as in spec({name} = f32[B, 784])"

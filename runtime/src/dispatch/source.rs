@@ -1,8 +1,8 @@
 //! The function as it was written, and what backends made of it.
 //!
 //! Problem: a backend may take seconds for a graph, may call the function again while it compiles, and may be asked by many
-//! threads at once. Method: what it made is kept by backend, key pattern and graph; one thread at a time asks, but for a
-//! thread that asks already.
+//! threads at once. Method: what it made is kept by backend, key pattern and graph; one thread at a time asks a backend,
+//! but for a thread that asks one already.
 //! Invariants: of two threads that ask for the same, both run what was made first; what a backend made is dropped when it
 //! is unregistered, or, if it was asked meanwhile, when the next one is asked.
 
@@ -20,6 +20,7 @@ use crate::plan::link::{Callable, Declared, Opaque};
 use crate::sync::lock;
 use crate::{Error, Result, Tensor};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tensorplay_graph::GraphModule;
@@ -33,8 +34,8 @@ pub(super) struct Source {
     declared: Declared,
     paths: Vec<Blob>,
     made: Mutex<Vec<Arc<Compiled>>>,
-    /// One thread at a time asks a backend.
-    turn: Mutex<()>,
+    /// One thread at a time asks each backend, by its number.
+    turns: Mutex<BTreeMap<u64, Arc<Mutex<()>>>>,
 }
 
 thread_local! {
@@ -87,7 +88,7 @@ impl State {
                     .collect::<std::result::Result<_, _>>()
                     .map_err(|e| e.to_string())?,
                 made: Mutex::default(),
-                turn: Mutex::default(),
+                turns: Mutex::default(),
             })
         });
         source.as_ref().map_err(|m| Error::GraphCapture(m.clone()))
@@ -137,7 +138,8 @@ impl Source {
         }
         // declared first, dropped when no lock is held: what a backend made may call the function again
         let mut dropped: Vec<Arc<Compiled>> = Vec::new();
-        let _turn = (!ASKING.get()).then(|| lock(&self.turn));
+        let turn = lock(&self.turns).entry(slot.id).or_default().clone();
+        let _turn = (!ASKING.get()).then(|| lock(&turn));
         if let Some(known) = known() {
             return Ok(known);
         }

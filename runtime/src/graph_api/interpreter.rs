@@ -74,6 +74,7 @@ pub trait Interpreter {
             interpreter: self,
             module: graph,
             places: graph,
+            of_root: true,
             scalars: &hosts,
         };
         // what a graph hands through is a value, not the caller's variable
@@ -140,6 +141,8 @@ struct Walk<'a, I: ?Sized> {
     module: &'a GraphModule,
     /// What lists the locations of its nodes.
     places: &'a GraphModule,
+    /// Whether that is as the whole graph does.
+    of_root: bool,
     scalars: &'a [Host],
 }
 
@@ -154,6 +157,10 @@ impl<I: Interpreter + ?Sized> tensorplay_graph::Interpreter<Tensor> for Walk<'_,
         args: Vec<EvalArg<Tensor>>,
     ) -> std::result::Result<Vec<Tensor>, Stop> {
         let mut closed = node.clone();
+        if !self.of_root {
+            // the whole graph, which says where its nodes are, does not list this one's place
+            closed.location = 0;
+        }
         let mut inputs = Vec::new();
         for (arg, value) in closed.args_mut().iter_mut().zip(args) {
             close(arg, value, &mut inputs);
@@ -187,13 +194,15 @@ impl<I: Interpreter + ?Sized> Walk<'_, I> {
         let Some(module) = self.module.regions.get(number) else {
             return Err(Error::msg(format!("the graph has no region {number}")));
         };
+        let places = match module.locations.is_empty() {
+            true => self.places,
+            false => module,
+        };
         let mut walk = Walk {
             interpreter: &mut *self.interpreter,
             module,
-            places: match module.locations.is_empty() {
-                true => self.places,
-                false => module,
-            },
+            places,
+            of_root: self.of_root && places.locations == self.places.locations,
             scalars: self.scalars,
         };
         let scalars = self.scalars;
@@ -208,7 +217,7 @@ impl<I: Interpreter + ?Sized> Walk<'_, I> {
         mut inputs: Vec<Tensor>,
     ) -> Result<Vec<Tensor>> {
         let holds = |pred: Option<&Tensor>| match pred {
-            Some(t) => t.try_item::<bool>(),
+            Some(t) => crate::control::holds(op.name(), t),
             None => Err(Error::msg(format!("{op}: no condition"))),
         };
         if op == Op::Cond {

@@ -86,7 +86,7 @@ impl Program {
                 return Ok(plan);
             }
         }
-        check_written(&self.blob.written, &key.metas, hosts)?;
+        check_written(&self.blob, &key.metas, hosts)?;
         let known: Vec<Option<Host>> = hosts.iter().copied().map(Some).collect();
         let strips = Strips::One(&[]);
         let plan = Arc::new(bind(

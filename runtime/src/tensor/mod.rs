@@ -173,6 +173,11 @@ impl Tensor {
         self.is_variable() && Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// What handles of one variable have in common.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Whether this is the only handle of a plain value whose memory nobody else holds.
     pub(crate) fn is_unshared(&self) -> bool {
         let only = Arc::strong_count(&self.0) == 1;

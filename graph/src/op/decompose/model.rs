@@ -215,6 +215,8 @@ pub fn dropout(b: &mut Builder, _: Op, args: &[Arg]) -> Rule {
         return b.call(Op::Reshape, vec![x.into(), x.into()]);
     }
     let p = Expr::Cast(HostType::F64, Box::new(host(args, 1)));
+    // the operation's rule, of which a call with another p asks nothing
+    let p = Expr::Unary(HostUnary::Probability, Box::new(p));
     let on = Expr::Cast(HostType::F64, Box::new(train.clone()));
     let p = Expr::binary(HostBinary::Mul, p, on);
     let kept = Expr::binary(HostBinary::Sub, Expr::float(1.0), p.clone());

@@ -2,6 +2,7 @@
 
 use super::elementwise::broadcast_two;
 use super::*;
+use crate::host::PROBABILITY;
 
 /// `q [.., L, E]`, `k [.., S, E]`, `v [.., S, Ev]` with leading axes that broadcast give `[.., L, Ev]`.
 pub fn attention(c: &Call<'_>) -> Rule {
@@ -120,7 +121,7 @@ pub fn dropout(c: &Call<'_>) -> Rule {
     {
         return Err(c
             .error(Code::VALUE, format!("p is {p}"))
-            .help("a probability is from 0 to 1")
+            .help(PROBABILITY)
             .at([1]));
     }
     same(c)

@@ -3,21 +3,24 @@
 use super::*;
 
 /// The rules of a graph as written, for a call.
-pub(crate) fn check_written(graph: &Graph, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
+pub(crate) fn check_written(blob: &Blob, inputs: &[Meta], scalars: &[Host]) -> Result<()> {
     let types = inputs
         .iter()
         .map(|m| TensorType::known(m.dtype, &m.shape))
         .collect();
-    match (TypeInterpreter { symbols: &[] }).run(graph, types, scalars) {
+    match PathTypes::new(blob, scalars).run(&blob.written, types, scalars) {
         // binding names the operation that has too few results
         Ok(_) | Err(TypeError::Eval(EvalError::Results { .. })) => Ok(()),
-        Err(e) => Err(PathTypes::error(e, graph)),
+        Err(e) => Err(PathTypes::error(e, &blob.written)),
     }
 }
 
 /// A number that an operation takes does not exist.
 pub(crate) fn host_error(op: &'static str, message: String) -> Error {
-    let help = "change the operands so that the number exists";
+    let (message, help) = match message.split_once('\n') {
+        Some((message, help)) => (message.to_string(), help.to_string()),
+        None => (message, "change the operands so that the number exists".into()),
+    };
     OpError::new(Code::VALUE, OpErrorKind::Value, op, message)
         .help(help)
         .into()
@@ -79,55 +82,56 @@ impl Shapes for Binder<'_> {
 
 impl Binder<'_> {
     pub(super) fn infer_shapes(&mut self) -> Result<()> {
-        let module = &self.blob.module;
-        for (id, node) in module.graph.ids().zip(&module.graph.nodes) {
-            let shapes = match &node.kind {
-                NodeKind::Input(i) => vec![self.inputs[*i as usize].shape.clone()],
-                NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Region) => {
-                    self.region_shapes(id, *op)?
-                }
-                NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Link) => {
-                    let sizes = node.types.iter().map(|t| t.sizes().map(Sizes::from));
-                    sizes
-                        .map(|s| s.ok_or_else(|| unsized_error(*op)))
-                        .collect::<Result<_>>()?
-                }
-                NodeKind::Call(op, args) => {
-                    let args: Vec<ArgType> = args
-                        .iter()
-                        .map(|a| self.arg_type((id, *op), a))
-                        .collect::<Result<_>>()?;
-                    let call = Call {
-                        op: *op,
-                        args: &args,
-                        symbols: &[],
-                    };
-                    let found =
-                        (op.row().shape)(&call).map_err(|e| e.within(self.blob.written_op(id, *op)))?;
-                    if found.len() < node.types.len() {
-                        let message = format!(
-                            "result {} is used, but there are {}",
-                            node.types.len() - 1,
-                            found.len()
-                        );
-                        return Err(OpError::new(
-                            Code::BOUNDS,
-                            OpErrorKind::Index,
-                            self.blob.written_op(id, *op).name(),
-                            message,
-                        )
-                        .help("use the results that there are, or check the size before the call")
-                        .into());
-                    }
-                    found
-                        .into_iter()
-                        .map(|s| sizes(s).ok_or_else(|| unsized_error(self.blob.written_op(id, *op))))
-                        .collect::<Result<_>>()?
-                }
-            };
+        let graph = &self.blob.module.graph;
+        for (id, node) in graph.ids().zip(&graph.nodes) {
+            let shapes = self.node_shapes(id, node).map_err(|e| e.placed(node.location))?;
             Arc::make_mut(&mut self.shapes).push(shapes);
         }
         Ok(())
+    }
+
+    fn node_shapes(&self, id: NodeId, node: &tensorplay_graph::Node) -> Result<Vec<Sizes>> {
+        match &node.kind {
+            NodeKind::Input(i) => Ok(vec![self.inputs[*i as usize].shape.clone()]),
+            NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Region) => {
+                self.region_shapes(id, *op)
+            }
+            NodeKind::Call(op, _) if matches!(op.row().lowering, Lowering::Link) => {
+                let sizes = node.types.iter().map(|t| t.sizes().map(Sizes::from));
+                sizes.map(|s| s.ok_or_else(|| unsized_error(*op))).collect()
+            }
+            NodeKind::Call(op, args) => {
+                let args: Vec<ArgType> = args
+                    .iter()
+                    .map(|a| self.arg_type((id, *op), a))
+                    .collect::<Result<_>>()?;
+                let call = Call {
+                    op: *op,
+                    args: &args,
+                    symbols: &[],
+                };
+                let found = (op.row().shape)(&call).map_err(|e| e.within(self.blob.written_op(id, *op)))?;
+                if found.len() < node.types.len() {
+                    let message = format!(
+                        "result {} is used, but there are {}",
+                        node.types.len() - 1,
+                        found.len()
+                    );
+                    return Err(OpError::new(
+                        Code::BOUNDS,
+                        OpErrorKind::Index,
+                        self.blob.written_op(id, *op).name(),
+                        message,
+                    )
+                    .help("use the results that there are, or check the size before the call")
+                    .into());
+                }
+                found
+                    .into_iter()
+                    .map(|s| sizes(s).ok_or_else(|| unsized_error(self.blob.written_op(id, *op))))
+                    .collect()
+            }
+        }
     }
 
     pub(super) fn arg_type(&self, (id, op): (NodeId, Op), arg: &Arg) -> Result<ArgType> {

@@ -180,10 +180,17 @@ pub(crate) fn bind_kept(
     for (u, unit) in blob.schedule.units.iter().enumerate() {
         let before = b.counts;
         let fallbacks = b.fallbacks.len();
-        b.unit(u as u32, unit)?;
+        b.unit(u as u32, unit)
+            .map_err(|e| e.placed(first_place(blob, unit)))?;
         marks.push(b.mark(before, fallbacks));
     }
     b.finish(marks, number)
+}
+
+/// Where the first operation of a unit is.
+fn first_place(blob: &Blob, unit: &Unit) -> u32 {
+    let first = unit.members.first();
+    first.map_or(0, |m| blob.module.graph.node(m.node).location)
 }
 
 /// The kernels that were emitted for inputs of these dtypes, with values of these types.

@@ -46,6 +46,8 @@ impl Interpreter<TensorType> for PathTypes<'_> {
         let Some(call) = node.region_call() else {
             return TypeInterpreter { symbols: &[] }.call(id, node, op, args);
         };
+        // the rule of the condition; the results are those of the regions
+        TypeInterpreter { symbols: &[] }.call(id, node, op, args.clone())?;
         let mut inputs = Vec::new();
         for a in args {
             if let EvalArg::List(l) = a {
@@ -102,11 +104,12 @@ fn region_types(
         };
         let mut types = PathTypes::new(region, scalars);
         types
-            .run(&region.module.graph, inputs.to_vec(), scalars)
+            .run(&region.written, inputs.to_vec(), scalars)
             .map_err(|e| match e {
                 TypeError::Op(id, mut e) => {
-                    if shares_locations(&blob.module, &region.module) {
-                        e.set_place(region.module.graph.node(id).location);
+                    e.set_place(region.written.node(id).location);
+                    if !shares_locations(&blob.module, &region.module) {
+                        e.locate(|at| region.module.place(at));
                     }
                     Misfit::Inside(Box::new(e))
                 }

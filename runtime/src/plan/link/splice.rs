@@ -2,7 +2,7 @@
 
 use super::choose::{Calls, Chosen};
 use super::substitute::{
-    GONE, close, last_location, move_locations, offset_regions, renamed, substitute, typed,
+    GONE, close, last_location, move_locations, renamed, share_locations, substitute, typed,
 };
 use super::{Callable, Opaque, Strips};
 use crate::kernels::strip::Strip;
@@ -194,6 +194,7 @@ pub(super) fn splice<'a>(
         inputs: inputs.iter().map(|m| m.dtype).collect(),
         kernels,
     };
+    share_locations(&mut s.module.regions, &mut s.regions, &s.module.locations);
     let linked = Blob::linked(s.module, s.written, Schedule { units }, instance, s.regions);
     Ok(LinkedPath {
         blob: linked,
@@ -288,19 +289,27 @@ impl<'p> Splicer<'p> {
         for region in &f.blob.regions {
             let mut region = region.clone();
             close(&mut region, &known);
-            if region.module.locations.is_empty() {
+            if region.module.locations.is_empty() || region.module.locations == f.blob.module.locations {
                 move_locations(&mut region, base);
             }
             // what types the nodes that have regions
             self.module.regions.push(region.module.clone());
             self.regions.push(region);
         }
+        // the values that it begins with where it gives new ones
+        let mut begun: BTreeMap<u32, Option<Value>> = BTreeMap::new();
         let mut map: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
         let mut inside: BTreeMap<NodeId, Vec<Placed>> = BTreeMap::new();
         let mut lists: BTreeMap<Value, Vec<Value>> = BTreeMap::new();
         for (id, node) in graph.ids().zip(&graph.nodes) {
             let values = match &node.kind {
                 NodeKind::Input(i) => match self.argument(f, *i as usize) {
+                    // who gives a variable a new value begins with the last one
+                    Some(v) if f.blob.module.updates.contains(i) => {
+                        let new = self.updated(v);
+                        begun.insert(*i, new);
+                        vec![new.unwrap_or(v)]
+                    }
                     Some(v) => vec![v],
                     None => self.neutral(f, id).into_iter().collect(),
                 },
@@ -329,7 +338,7 @@ impl<'p> Splicer<'p> {
                         values
                     } else {
                         node.location += base;
-                        offset_regions(&mut node, first_region);
+                        node.map_regions(|r| first_region + r);
                         let n = node.types.len() as u32;
                         let new = self.module.graph.push(node);
                         (0..n).map(|index| Value { node: new, index }).collect()
@@ -358,7 +367,17 @@ impl<'p> Splicer<'p> {
                 .argument(f, i as usize)
                 .map(|v| &self.module.graph.node(v.node).kind);
             match (input, output) {
-                (Some(NodeKind::Input(k)), Output::One(value)) => self.updates.push((*k, *value)),
+                (Some(NodeKind::Input(k)), Output::One(value)) => {
+                    let (k, v) = (*k, self.inputs[*k as usize]);
+                    if begun.get(&i) != Some(&self.updated(v.into())) {
+                        let name = f.callable.name();
+                        let message =
+                            format!("`{name}` updates a variable, and so does a region that it calls");
+                        return Err(Error::value("call", message).with_help("update it in regions alone"));
+                    }
+                    self.updates.retain(|(of, _)| *of != k);
+                    self.updates.push((k, *value));
+                }
                 _ => {
                     let message = format!(
                         "`{}` updates a tensor that is computed, so its new value would be lost",
@@ -370,6 +389,15 @@ impl<'p> Splicer<'p> {
         }
         outputs.drain(returned..returned + f.blob.module.updates.len());
         Ok((outputs, placed))
+    }
+
+    /// The new value that an input was given so far.
+    fn updated(&self, input: Value) -> Option<Value> {
+        let NodeKind::Input(k) = self.module.graph.node(input.node).kind else {
+            return None;
+        };
+        let found = self.updates.iter().find(|(of, _)| *of == k);
+        found.map(|(_, new)| *new)
     }
 
     /// The expression of each scalar of a path.
@@ -594,8 +622,14 @@ impl<'p> Splicer<'p> {
             );
             return Err(Error::value("call", message).with_help("name a backend for one of them"));
         }
+        share_locations(
+            &mut inside.module.regions,
+            &mut inside.regions,
+            &inside.module.locations,
+        );
         inside.module.graph.outputs = outputs.iter().flat_map(Output::values).copied().collect();
         inside.module.graph.inputs.clone_from(&inside.inputs);
+        inside.module.drop_unused_regions();
         let kept = inside.module.drop_unread_inputs(0);
         let arguments = kept.iter().map(|&i| Arg::Value(outer[i as usize])).collect();
         let number = self.opaque.len() as i64;

@@ -3,7 +3,7 @@
 use crate::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tensorplay_graph::{Arg, Expr, Host, HostType, Node, NodeId, Value};
+use tensorplay_graph::{Arg, Expr, GraphModule, Host, HostType, Location, NodeId, Value};
 use tensorplay_stax::blob::Blob;
 use tensorplay_stax::lower::Lowered;
 
@@ -80,12 +80,37 @@ pub(super) fn last_location(blob: &Blob) -> u32 {
         .unwrap_or(0)
 }
 
-/// Numbers the locations of a graph that has those of the one around it.
+/// Numbers the locations of a graph that has those of the one around it, whose table takes the place of its own.
 pub(super) fn move_locations(blob: &mut Blob, by: u32) {
-    for graph in [&mut blob.module.graph, &mut blob.written] {
-        graph.nodes.iter_mut().for_each(|n| n.location += by);
+    fn module(m: &mut GraphModule, by: u32) {
+        m.graph.nodes.iter_mut().for_each(|n| n.location += by);
+        m.locations.clear();
+        m.regions.iter_mut().for_each(|r| module(r, by));
     }
+    module(&mut blob.module, by);
+    blob.written.nodes.iter_mut().for_each(|n| n.location += by);
     blob.regions.iter_mut().for_each(|r| move_locations(r, by));
+}
+
+/// Gives graphs that have no table of locations that of the one around them.
+pub(super) fn share_locations(modules: &mut [GraphModule], blobs: &mut [Blob], table: &[Location]) {
+    fn module(m: &mut GraphModule, table: &[Location]) {
+        if m.locations.is_empty() {
+            m.locations = table.to_vec();
+            m.regions.iter_mut().for_each(|r| module(r, table));
+        }
+    }
+    fn blob(b: &mut Blob, table: &[Location]) {
+        if b.module.locations.is_empty() {
+            module(&mut b.module, table);
+            b.regions.iter_mut().for_each(|r| blob(r, table));
+        }
+    }
+    // only graphs as they were written have places
+    if !table.is_empty() {
+        modules.iter_mut().for_each(|m| module(m, table));
+        blobs.iter_mut().for_each(|b| blob(b, table));
+    }
 }
 
 /// Replaces the scalars of a graph inside a path by their values.
@@ -107,18 +132,4 @@ pub(super) fn close(blob: &mut Blob, known: &[Expr]) {
         }
     }
     blob.regions.iter_mut().for_each(|r| close(r, known));
-}
-
-/// Renumbers the regions of a `cond` or `while_loop`.
-pub(super) fn offset_regions(node: &mut Node, by: usize) {
-    if node.region_call().is_none() {
-        return;
-    }
-    for a in node.args_mut().iter_mut().skip(2) {
-        if let Arg::Host(e) = a
-            && let Some(n) = e.literal().and_then(Host::as_int)
-        {
-            *a = Arg::int(n + by as i64);
-        }
-    }
 }
