@@ -313,3 +313,32 @@ fn operations_before_a_loop_or_a_branch_are_not_blamed() {
     let culprit = found(branched);
     assert_eq!((&culprit.op[..], culprit.line), ("cond", in_branch), "{culprit}");
 }
+
+/// A region that has a backend of its own is looked into for itself.
+#[test]
+fn a_region_with_a_wrong_backend_is_the_culprit() {
+    static ON_WRONG: tensorplay::compiler::NestedCompileRegionOptions =
+        tensorplay::compiler::NestedCompileRegionOptions {
+            fw_compiler: Some("bisect_region"),
+            bw_compiler: None,
+        };
+    #[tensorplay::nested_compile_region(options = ON_WRONG)]
+    fn apart(x: &Tensor) -> Tensor {
+        x.sin().relu()
+    }
+    #[compile(fullgraph)]
+    fn outer(x: &Tensor, w: &Tensor) -> Tensor {
+        apart(&x.exp()).matmul(w)
+    }
+    let name = shifting!("bisect_region", "relu", 1.0);
+    let call = |i: &[Tensor]| outer(&i[0], &i[1]);
+    for backend in ["stax", "eager"] {
+        let culprit = on(backend, call, &[x(), x()], TIGHT).expect("a wrong relu");
+        assert_eq!(
+            (&culprit.op[..], &culprit.backend[..]),
+            ("relu", name),
+            "{culprit}"
+        );
+        assert!(culprit.function.ends_with("apart"), "{culprit}");
+    }
+}

@@ -330,3 +330,50 @@ fn a_probability_is_checked_by_every_call() {
         dropped(&x, p).expect("a probability");
     }
 }
+
+/// The same is said of a loop's condition, by plain code and by plans.
+#[test]
+fn a_loop_asks_one_bool() {
+    #[compile(fullgraph)]
+    fn each(x: &Tensor) -> Result<Tensor> {
+        Ok(while_loop(x.relu(), |x| x.lt(100.0), |x| x * 2.0))
+    }
+    #[compile(fullgraph)]
+    fn sum(x: &Tensor) -> Result<Tensor> {
+        Ok(while_loop(x.relu(), |x| x.sum_all(), |x| x * 2.0))
+    }
+    let x = Tensor::ones(2, DType::F32);
+    let plain = |f: fn(&Tensor) -> Result<Tensor>| {
+        let call = std::panic::AssertUnwindSafe(|| disable_capture(|| f(&x)));
+        let panic = std::panic::catch_unwind(call).expect_err("it panics");
+        panic.downcast_ref::<String>().expect("a text").clone()
+    };
+    for f in [each as fn(&Tensor) -> Result<Tensor>, sum] {
+        let e = f(&x).expect_err("no condition").to_string();
+        assert_eq!(e, plain(f));
+    }
+    let given = |p: &Tensor| cond(p, || x.relu(), || x.exp());
+    #[compile(fullgraph)]
+    fn chosen(p: &Tensor, x: &Tensor) -> Result<Tensor> {
+        Ok(cond(p, || x.relu(), || x.exp()))
+    }
+    for p in [Tensor::ones(1, DType::F32), Tensor::ones(2, DType::Bool)] {
+        let compiled = chosen(&p, &x).expect_err("no condition").to_string();
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| given(&p)));
+        let panic = panic.expect_err("it panics");
+        assert_eq!(Some(&compiled), panic.downcast_ref::<String>());
+    }
+}
+
+#[test]
+fn dropout_in_evaluation_runs_on_every_backend() {
+    #[compile(fullgraph)]
+    fn eval(x: &Tensor) -> Tensor {
+        x.dropout(0.5, false) * 2.0
+    }
+    let x = Tensor::ones(3, DType::F32);
+    for backend in ["stax", "eager", "eager_debug", "eager_noexcept"] {
+        let y = with_backend(backend, || eval(&x)).expect("it is built in");
+        assert_eq!(y.to_vec::<f32>(), [2.0; 3], "{backend}");
+    }
+}

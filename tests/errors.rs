@@ -390,6 +390,10 @@ fn an_error_in_a_region_of_a_graph_has_its_line() {
                 .run(&inputs)
         };
         assert!(run(at(true, 3, 1)).is_ok());
+        for (p, line) in [(true, "a.rs:6"), (false, "a.rs:9")] {
+            let e = run(at(p, 3, 7)).expect_err("7 is no row");
+            assert_eq!(e.location(), Some(line), "{e}");
+        }
         let e = run(at(true, 4, 1)).expect_err("3 is not 4");
         assert_eq!(e.location(), Some("a.rs:5"), "{e}");
         assert!(e.to_string().contains("matmul"), "{e}");

@@ -469,3 +469,80 @@ fn named_sizes_are_known_behind_a_break() {
     );
     assert!(e.entries.iter().all(|e| e.pattern.contains("[B, 4]")), "{e}");
 }
+
+trait Grow {
+    fn grow(&mut self) -> usize;
+}
+
+impl Grow for Tensor {
+    fn grow(&mut self) -> usize {
+        *self = Tensor::cat(&[&*self, &*self], 0);
+        self.dim(0)
+    }
+}
+
+/// A method that capture does not know may change what it is called on, and its sizes.
+#[test]
+fn a_foreign_method_may_change_a_tensor() {
+    #[compile(spec(x = f32[B, 4]))]
+    fn replaced(x: &Tensor, w: &Tensor) -> Tensor {
+        let mut y = x + 1.0;
+        y.clone_from(w);
+        y * 2.0
+    }
+    #[compile(spec(x = f32[B, 4], w = f32[B, 5], k = f32[5, 3]))]
+    fn multiplied(x: &Tensor, w: &Tensor, k: &Tensor) -> Tensor {
+        let mut y = x + 1.0;
+        y.clone_from(w);
+        y.matmul(k)
+    }
+    #[compile(spec(x = f32[B, 4]))]
+    fn grown(x: &Tensor) -> (Tensor, Tensor) {
+        let mut y = x + 1.0;
+        let n = y.grow();
+        y.grow();
+        (y.sum(0) + x, y * n as f64)
+    }
+    #[compile(spec(x = f32[B, 4]))]
+    fn owned(mut x: Tensor) -> Tensor {
+        x.grow();
+        x * 2.0
+    }
+    for n in [2, 3] {
+        let (x, w, k) = (iota(&[n, 4]), iota(&[n, 5]), iota(&[5, 3]));
+        against_body!(replaced(&x, &w));
+        against_body!(multiplied(&x, &w, &k));
+        against_body!(owned(x.clone()));
+        let (got, want) = (grown(&x), disable_capture(|| grown(&x)));
+        assert_eq!(got.0.to_vec::<f32>(), want.0.to_vec::<f32>());
+        assert_eq!(got.1.to_vec::<f32>(), want.1.to_vec::<f32>());
+    }
+}
+
+/// The same of a list.
+#[test]
+fn a_foreign_method_may_change_a_list() {
+    #[compile]
+    fn extended(x: &Tensor) -> Tensor {
+        let mut v = vec![x + 1.0];
+        v.extend([x + 5.0]);
+        &v[0] + &v[1]
+    }
+    #[compile]
+    fn inserted(x: &Tensor) -> Tensor {
+        let mut v = vec![x + 1.0, x + 2.0];
+        v.insert(0, x * 7.0);
+        &v[0] - &v[2]
+    }
+    #[compile]
+    fn reversed(x: &Tensor) -> Tensor {
+        let mut v = vec![x + 1.0, x * 2.0];
+        v.reverse();
+        v.pop();
+        v[0].neg()
+    }
+    let x = iota(&[3]);
+    against_body!(extended(&x));
+    against_body!(inserted(&x));
+    against_body!(reversed(&x));
+}

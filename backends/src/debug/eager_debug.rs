@@ -64,10 +64,11 @@ impl Interpreter for Checker<'_> {
     }
 }
 
-/// Whether a result may be an operand's memory: views, and conversions that find nothing to convert.
+/// Whether a result may be an operand's memory: views, conversions that find nothing to convert, and what drops nothing.
 fn may_alias(node: &Node) -> bool {
     node.op().is_none_or(|op| {
-        matches!(op.row().lowering, Lowering::View) || matches!(op, Op::ToDtype | Op::Contiguous | Op::Detach)
+        matches!(op.row().lowering, Lowering::View)
+            || matches!(op, Op::ToDtype | Op::Contiguous | Op::Detach | Op::Dropout)
     })
 }
 

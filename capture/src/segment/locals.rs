@@ -236,6 +236,12 @@ impl Locals {
         }
     }
 
+    /// The sizes of these tensors may be others from here on.
+    pub fn forget_sizes(&mut self, names: &Names) {
+        let named = |k: &&mut Known| names.contains(&k.ident.to_string());
+        self.list.iter_mut().filter(named).for_each(|k| k.specs.clear());
+    }
+
     /// The first of these names that is opaque.
     pub fn opaque<'n>(&self, names: &'n Names) -> Option<&'n String> {
         names

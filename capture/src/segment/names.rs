@@ -3,6 +3,7 @@
 //! Method: paths of one word are names; all words of a macro are, and those that a format string captures inline.
 //! Invariant: a name that is read is never missed; one too many costs a result that nobody takes.
 
+use crate::walk::is_known_method;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeSet;
@@ -141,6 +142,43 @@ impl<'a> Visit<'a> for Changes {
     }
 }
 
+/// What methods are called on that no operation and no question is: they may change it. Of those whose value nobody takes,
+/// that is what they are for.
+pub struct CalledOn {
+    /// All of it.
+    pub any: Names,
+    /// What stands in a statement of its own.
+    pub alone: Names,
+}
+
+/// What foreign methods are called on in a statement.
+pub fn called_on(s: &Stmt) -> CalledOn {
+    struct Calls(CalledOn);
+    impl<'a> Visit<'a> for Calls {
+        fn visit_stmt(&mut self, s: &'a Stmt) {
+            if let Stmt::Expr(Expr::MethodCall(m), Some(_)) = s
+                && !is_known_method(&m.method.to_string())
+            {
+                places(&m.receiver, &mut self.0.alone);
+            }
+            visit::visit_stmt(self, s);
+        }
+
+        fn visit_expr_method_call(&mut self, m: &'a syn::ExprMethodCall) {
+            if !is_known_method(&m.method.to_string()) {
+                places(&m.receiver, &mut self.0.any);
+            }
+            visit::visit_expr_method_call(self, m);
+        }
+    }
+    let mut calls = Calls(CalledOn {
+        any: Names::new(),
+        alone: Names::new(),
+    });
+    calls.visit_stmt(s);
+    calls.0
+}
+
 /// Macros that take what they are given by reference.
 pub(super) const SHOWS: &[&str] = &[
     "assert",
@@ -196,6 +234,7 @@ fn may_change(tokens: TokenStream, arguments: bool) -> bool {
 const MUTATES: &[&str] = &[
     "append",
     "clear",
+    "clone_from",
     "dedup",
     "drain",
     "extend",

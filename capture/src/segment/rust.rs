@@ -78,6 +78,9 @@ impl Splitter<'_> {
     pub(super) fn learn(&mut self, s: &Stmt, rest: &[Stmt]) {
         self.locals.change(&changed_in(s));
         self.locals.change(&self.locals.lent(&names::read_in(s)));
+        let called = names::called_on(s);
+        self.locals.change(&called.alone);
+        self.locals.forget_sizes(&called.any);
         match s {
             Stmt::Local(l) => {
                 let cfg = l.attrs.iter().any(|a| !a.path().is_ident("allow"));

@@ -27,6 +27,12 @@ const DATA: &[&str] = &["item", "to_vec", "to_ndarray", "allclose", "version"];
 /// Methods that leave a tensor as it is.
 const SAME: &[&str] = &["clone", "to_owned"];
 
+/// Whether a method of that name leaves what it is called on as it is: an operation, or a question.
+pub(crate) fn is_known_method(name: &str) -> bool {
+    let lists = [METADATA, ASKED, DATA, SAME];
+    operation(name).is_some() || lists.iter().any(|l| l.contains(&name))
+}
+
 /// An operation by its own name or by that of its fallible twin.
 fn operation(name: &str) -> Option<(Op, bool)> {
     let found = match Op::from_name(name) {

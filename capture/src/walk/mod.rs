@@ -27,6 +27,7 @@ mod shape;
 mod statement;
 
 pub(crate) use branch::READS_DATA;
+pub(crate) use call::is_known_method;
 pub(crate) use marked::Mark;
 pub(crate) use question::names_variant;
 pub(crate) use segment::{Ended, Seen};

@@ -93,7 +93,16 @@ impl Walk {
             Stmt::Expr(Expr::Verbatim(none), _) if none.is_empty() => Kind::unit(),
             Stmt::Expr(e, None) => self.raw(e),
             Stmt::Expr(e, Some(_)) => {
-                self.expr(e);
+                let value = self.expr(e);
+                // a call whose value nobody takes is there for what it changes
+                if matches!(value, Kind::Unknown)
+                    && let Expr::MethodCall(m) = e
+                    && let Some(name) = root(&m.receiver)
+                    && let Some(old) = self.scope.get(&name).cloned()
+                {
+                    self.spoil(&old);
+                    self.scope.assign(&name, Kind::Unknown);
+                }
                 Kind::unit()
             }
             Stmt::Macro(m) => match (self.macro_call(&m.mac), &m.semi_token) {

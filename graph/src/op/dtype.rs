@@ -415,7 +415,16 @@ pub fn resample(c: &Call<'_>) -> Rule {
 
 /// A bool condition; the results are those of the regions.
 pub fn cond(c: &Call<'_>) -> Rule {
-    mask(c, 0)?;
+    if let ArgType::Tensor(t) = &c.args[0]
+        && let Some(d) = t.dtype.filter(|&d| d != DType::Bool)
+    {
+        let message = format!("takes a bool condition, got {d}");
+        return Err(
+            OpError::new(Code::DTYPE, OpErrorKind::DType, c.op.name(), message)
+                .help("compare first, as in x.gt(0.0)")
+                .at([0]),
+        );
+    }
     both(None)
 }
 

@@ -32,7 +32,10 @@ pub(super) struct Found {
 
 impl<'a> Call<'a> {
     pub(super) fn of(noted: &'a Noted) -> Result<Call<'a>> {
-        let (graph, inputs) = written(noted.function, &noted.tensors, &noted.scalars)?;
+        let (graph, inputs) = match &noted.graph {
+            Some((graph, inputs)) => (GraphModule::clone(graph), inputs.clone()),
+            None => written(noted.function, &noted.tensors, &noted.scalars)?,
+        };
         Ok(Call {
             backend: noted.backend,
             noted,

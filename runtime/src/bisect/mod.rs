@@ -161,6 +161,7 @@ pub(crate) fn groups(
     let noted = Noted {
         function,
         backend: None,
+        graph: None,
         tensors: tensors.to_vec(),
         scalars: scalars.to_vec(),
     };

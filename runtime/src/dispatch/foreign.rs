@@ -213,7 +213,7 @@ pub(super) fn prepare(
         locations: linked.locations,
         lengths: linked.lengths,
         counts: StepCounts::default(),
-        callees: None,
+        fresh: None,
         codegen: compiled.codegen(),
         exec: Exec::Foreign(Foreign {
             function: state.function,

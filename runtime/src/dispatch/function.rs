@@ -353,8 +353,8 @@ impl Function {
         match mode::current() {
             Mode::Run => Some(self.run(tensors, scalars)),
             Mode::Record => {
-                super::record::note(self, tensors, scalars);
-                Some(self.run(tensors, scalars))
+                let call = || self.run(tensors, scalars);
+                Some(super::record::noted(self, tensors, scalars, call))
             }
             Mode::Disabled => None,
             Mode::Probe => Some(Ok(Done {

@@ -274,6 +274,10 @@ impl Printer<'_> {
                 Text(format!("{a} == {b}"), 3)
             }
             // the type that a literal has where it is written
+            Expr::Cast(HostType::F32, a) if is_of(a, HostType::F32) => {
+                let Text(text, level) = self.expr(a);
+                Text(text.replace("f64::", "f32::"), level)
+            }
             Expr::Cast(t, a) if is_of(a, *t) => self.expr(a),
             Expr::Cast(t, a) => {
                 let a = self.expr(a).within(CAST);
@@ -314,7 +318,24 @@ impl Printer<'_> {
 
     fn method(&self, a: &Expr, name: &str, argument: Option<&Expr>) -> Text {
         let argument = argument.map(|b| self.expr(b).0).unwrap_or_default();
-        Text::atom(format!("{}.{name}({argument})", self.expr(a).within(ATOM)))
+        Text::atom(format!("{}.{name}({argument})", self.receiver(a)))
+    }
+
+    /// What a method is called on: a literal says its type.
+    fn receiver(&self, a: &Expr) -> String {
+        let (ty, value) = match a {
+            Expr::Cast(t, value) if is_of(value, *t) => (t.name(), &**value),
+            Expr::Literal(Host::Float(_)) => ("f64", a),
+            Expr::Literal(Host::Int(_)) => ("i64", a),
+            _ => return self.expr(a).within(ATOM),
+        };
+        let text = self.expr(a).0;
+        match value {
+            Expr::Literal(Host::Float(v)) if !v.is_finite() => self.expr(a).within(ATOM),
+            Expr::Literal(Host::Float(_) | Host::Int(_)) if text.starts_with('-') => format!("({text}{ty})"),
+            Expr::Literal(Host::Float(_) | Host::Int(_)) => format!("{text}{ty}"),
+            _ => self.expr(a).within(ATOM),
+        }
     }
 
     fn read(&self, v: Value, name: &str, argument: &str) -> Text {
@@ -436,5 +457,9 @@ mod tests {
             "scale.powf(2.0) * (-scale).sqrt() < 0.5"
         );
         assert_eq!(printed("pow($0, 2) > 4"), "n.pow(2) > 4");
+        assert_eq!(printed("sqrt(3.0) < $1"), "3.0f64.sqrt() < scale");
+        assert_eq!(printed("min(-1.5, $1) < 0.5"), "(-1.5f64).min(scale) < 0.5");
+        assert_eq!(printed("pow(-1, 2) == 1"), "(-1i64).pow(2) == 1");
+        assert_eq!(printed("f32(inf) == $1"), "f32::INFINITY == scale");
     }
 }

@@ -9,7 +9,7 @@ use super::bound::{Bound, BoundBlob};
 use super::entries::{EntryKey, made as made_at};
 use super::guard::GuardChain;
 use super::limits::{make_room, too_many};
-use super::native::{self, Made};
+use super::native::{self, Fresh, Made};
 use super::reason::{self, Recompile};
 use super::state::State;
 use super::table::Table;
@@ -20,7 +20,7 @@ use crate::backend::registry::{self, STAX, Slot};
 use crate::config::{self, Config};
 use crate::ladder::{self, Rung};
 use crate::plan::Plan;
-use crate::plan::link::{CalleeEntry, LinkedBlob};
+use crate::plan::link::LinkedBlob;
 use crate::sync::lock;
 use crate::{Result, Tensor};
 use std::sync::Arc;
@@ -48,11 +48,12 @@ pub(super) fn bind(
         };
         Ok((made, config))
     });
-    let (made, config) = made.inspect_err(|_| counters::MISSES.add(1))?;
+    let (mut made, config) = made.inspect_err(|_| counters::MISSES.add(1))?;
+    let fresh = made.fresh.take();
     let told = Told {
         linked: made.linked.clone(),
         pattern: made.pattern.clone(),
-        callees: made.callees.clone(),
+        fresh,
     };
     match publish(state, backend, made, &config, tensors, scalars)? {
         Published::Before(bound) => Ok(bound),
@@ -132,8 +133,7 @@ fn publish(
 struct Told {
     linked: LinkedBlob<'static>,
     pattern: String,
-    /// What each callee was linked for, if nothing of that was there.
-    callees: Option<Vec<CalleeEntry>>,
+    fresh: Option<Fresh>,
 }
 
 impl Told {
@@ -145,10 +145,11 @@ impl Told {
         entry: Option<(&Table, Option<usize>)>,
         config: &Config,
     ) {
-        if let (Some(callees), Some(plan)) = (&self.callees, bound.plan()) {
-            for callee in callees {
+        if let (Some(fresh), Some(plan)) = (self.fresh, bound.plan()) {
+            for callee in &fresh.callees {
                 callee.callable.note_entry(callee.path, &callee.pattern);
             }
+            fresh.bindings.keep(state);
             plan_made(state, bound.path, plan);
         }
         let Some((table, many)) = entry else { return };

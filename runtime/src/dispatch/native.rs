@@ -30,8 +30,15 @@ pub(super) struct Made {
     pub lengths: Vec<u32>,
     pub counts: StepCounts,
     pub codegen: Codegen,
-    /// What each callee was linked for, if that was done anew.
-    pub callees: Option<Vec<CalleeEntry>>,
+    /// What is kept of it, if it was linked anew.
+    pub fresh: Option<Fresh>,
+}
+
+/// What linking and binding from the start leaves: it is noted when the plan is published.
+pub(super) struct Fresh {
+    /// What each callee was linked for.
+    pub callees: Vec<CalleeEntry>,
+    pub bindings: Bindings,
 }
 
 /// Links and binds a call for the built-in compiler.
@@ -128,18 +135,14 @@ impl Call<'_> {
             lengths: linked.lengths,
             kept,
         };
-        let made = Made {
-            callees: Some(linked.entries),
-            ..bindings.made(plan, key, self.dynamic)
-        };
-        let mut all = lock(&state.kept);
-        // another thread may have bound the same
-        all.retain(|b| b.key != bindings.key || b.scalars != bindings.scalars);
-        if all.len() >= KEPT {
-            all.remove(0);
-        }
-        all.push(bindings);
-        Ok(made)
+        let made = bindings.made(plan, key, self.dynamic);
+        Ok(Made {
+            fresh: Some(Fresh {
+                callees: linked.entries,
+                bindings,
+            }),
+            ..made
+        })
     }
 }
 
@@ -162,6 +165,17 @@ pub(super) fn linked(
 }
 
 impl Bindings {
+    /// Leaves them to plans of other layouts.
+    pub(super) fn keep(self, state: &State) {
+        let mut all = lock(&state.kept);
+        // after a reset the same may be bound again
+        all.retain(|b| b.key != self.key || b.scalars != self.scalars);
+        if all.len() >= KEPT {
+            all.remove(0);
+        }
+        all.push(self);
+    }
+
     fn made(&self, plan: Plan, key: Key, dynamic: bool) -> Made {
         Made {
             pattern: pattern(&self.linked.module, &key, dynamic),
@@ -171,7 +185,7 @@ impl Bindings {
             locations: self.locations.clone(),
             lengths: self.lengths.clone(),
             counts: plan.counts,
-            callees: None,
+            fresh: None,
             codegen: match plan.counts.tile + plan.counts.splits {
                 0 => Codegen::StaxNative,
                 _ => Codegen::TileVm,

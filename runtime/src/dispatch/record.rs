@@ -6,6 +6,8 @@ use crate::backend::registry::Slot;
 use crate::dispatch::HostArg;
 use crate::{Result, Tensor};
 use std::cell::RefCell;
+use std::sync::Arc;
+use tensorplay_graph::GraphModule;
 
 /// A call of a compiled function.
 #[derive(Clone, Debug)]
@@ -15,12 +17,14 @@ pub(crate) struct Noted {
     pub backend: Option<&'static Slot>,
     pub tensors: Vec<Tensor>,
     pub scalars: Vec<HostArg>,
+    /// What its own backend was given for it, if the function is a region with one; then there are no arguments.
+    pub graph: Option<(Arc<GraphModule>, Vec<Tensor>)>,
 }
 
 /// What calls did, noted before they ran.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    /// The calls in order.
+    /// The calls in the order in which they ended.
     pub calls: Vec<Noted>,
     pub variables: Variables,
 }
@@ -49,19 +53,55 @@ impl Variables {
 
 thread_local!(static RECORD: RefCell<Record> = RefCell::default());
 
-pub(super) fn note(function: &'static Function, tensors: &[&Tensor], scalars: &[HostArg]) {
-    // a name that means nothing is the error of the call
-    let backend = function.backend().ok().flatten();
-    RECORD.with_borrow_mut(|record| {
-        record.variables.keep(tensors.iter().copied());
-        record.calls.push(Noted {
-            function,
-            backend,
-            // values as they are now: variables may change before they are looked at
-            tensors: tensors.iter().map(|t| t.snapshot()).collect(),
-            scalars: scalars.to_vec(),
+/// Notes a call, behind those that it makes: what these get wrong is not its fault.
+pub(super) fn noted<R>(
+    function: &'static Function,
+    tensors: &[&Tensor],
+    scalars: &[HostArg],
+    call: impl FnOnce() -> R,
+) -> R {
+    RECORD.with_borrow_mut(|record| record.variables.keep(tensors.iter().copied()));
+    let _ended = Ended(Some(Noted {
+        function,
+        // an unknown name is the error of the call
+        backend: function.backend().ok().flatten(),
+        // values as they are now: variables may change before they are looked at
+        tensors: tensors.iter().map(|t| t.snapshot()).collect(),
+        scalars: scalars.to_vec(),
+        graph: None,
+    }));
+    call()
+}
+
+/// A call that is noted when it ends, also with a panic.
+struct Ended(Option<Noted>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if let Some(noted) = self.0.take() {
+            RECORD.with_borrow_mut(|record| record.calls.push(noted));
+        }
+    }
+}
+
+/// Notes what a backend of its own is given for a region.
+pub(super) fn note_region(
+    function: &'static Function,
+    slot: &'static Slot,
+    graph: &Arc<GraphModule>,
+    inputs: &[Tensor],
+) {
+    if let Mode::Record = mode::current() {
+        RECORD.with_borrow_mut(|record| {
+            record.calls.push(Noted {
+                function,
+                backend: Some(slot),
+                tensors: Vec::new(),
+                scalars: Vec::new(),
+                graph: Some((graph.clone(), inputs.to_vec())),
+            });
         });
-    });
+    }
 }
 
 /// Runs `f` on these tensors; its result, and what compiled functions did on this thread.

@@ -9,6 +9,7 @@
 use super::asked::{Asked, Executed, error_of};
 use super::function::Function;
 use super::pipeline::{self, Pipeline};
+use super::record;
 use super::state::State;
 use crate::backend::registry::{self, STAX, Slot};
 use crate::backend::{Codegen, CompileOptions};
@@ -215,6 +216,7 @@ impl Callable for Source {
     }
     fn run_on_own(&self, graph: &Arc<GraphModule>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
         let slot = registry::slot(self.function.region_backend.unwrap_or(STAX))?;
+        record::note_region(self.function, slot, graph, inputs);
         let examples: Vec<Example> = inputs.iter().map(Example::of).collect();
         let pattern = format!("{examples:?}");
         let state = self.function.state()?;

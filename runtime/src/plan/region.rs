@@ -7,7 +7,7 @@ use crate::tensor::copy::strided_copy;
 use crate::{Error, Result, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use tensorplay_graph::Host;
+use tensorplay_graph::{GraphModule, Host};
 
 /// What a step with regions does.
 #[derive(Debug)]
@@ -20,6 +20,20 @@ pub(crate) enum Control {
     Call(Arc<Opaque>),
 }
 
+/// A graph of which there are only the file and the locations.
+#[derive(Debug)]
+pub(crate) struct Locations(GraphModule);
+
+impl Locations {
+    pub(crate) fn of(graph: &GraphModule) -> Locations {
+        Locations(GraphModule {
+            file: graph.file.clone(),
+            locations: graph.locations.clone(),
+            ..GraphModule::default()
+        })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct RegionStep {
     pub control: Control,
@@ -27,8 +41,8 @@ pub(crate) struct RegionStep {
     pub outputs: SmallVec<[Dense; 2]>,
     /// Where it is, among the locations of the graph.
     pub place: u32,
-    /// Whether the graphs inside have the locations of the graph around them.
-    pub shares_locations: bool,
+    /// The locations of the two graphs inside, where these are not those of the graph around them.
+    pub own_locations: Option<Box<[Locations; 2]>>,
 }
 
 impl RegionStep {
@@ -51,25 +65,33 @@ impl RegionStep {
         read.chain(self.outputs.iter_mut().map(|d| &mut d.at.base))
     }
 
+    /// An error of one of the graphs inside.
+    fn inside(&self, which: usize, e: Error) -> Error {
+        match &self.own_locations {
+            Some(own) => e.located(|at| own[which].0.place(at)),
+            None => e,
+        }
+    }
+
     /// Runs the regions on tensors; `pred` is the value of a condition.
     fn results(&self, inputs: Vec<Tensor>, pred: bool, scalars: &[Host]) -> Result<Results> {
         match &self.control {
             Control::Cond { yes, no, .. } => {
-                let plan = if pred { yes } else { no };
+                let (which, plan) = if pred { (0, yes) } else { (1, no) };
                 let inputs: SmallVec<[&Tensor; 8]> = inputs.iter().collect();
-                plan.run(&inputs, scalars)
+                plan.run(&inputs, scalars).map_err(|e| self.inside(which, e))
             }
             Control::Call(call) => Ok(call.run(&inputs)?.into()),
             Control::While { carried, pred, body } => {
                 let mut values = inputs;
                 loop {
                     let all: SmallVec<[&Tensor; 8]> = values.iter().collect();
-                    let holds = pred.run(&all, scalars)?.pop();
+                    let holds = pred.run(&all, scalars).map_err(|e| self.inside(0, e))?.pop();
                     let holds = holds.ok_or_else(|| Error::msg("while_loop: no condition"))?;
                     if !holds.try_item::<bool>()? {
                         break;
                     }
-                    let next = body.run(&all, scalars)?;
+                    let next = body.run(&all, scalars).map_err(|e| self.inside(1, e))?;
                     drop(all);
                     for (value, new) in values.iter_mut().zip(next) {
                         *value = new.to_contiguous()?;
@@ -100,13 +122,8 @@ impl RegionStep {
             Control::While { .. } | Control::Call(_) => true,
         };
         let inputs = self.inputs.iter().map(tensor).collect::<Result<Vec<_>>>()?;
-        let results = self.results(inputs, pred, scalars).map_err(|e| {
-            let inside = match self.shares_locations {
-                true => e,
-                false => e.located(|_| None),
-            };
-            inside.placed(self.place)
-        })?;
+        let results = self.results(inputs, pred, scalars);
+        let results = results.map_err(|e| e.placed(self.place))?;
         for (to, t) in self.outputs.iter().zip(&results) {
             if t.dtype() != to.dtype || t.shape() != &to.shape[..] {
                 return Err(Error::msg("a region gives another tensor than it was bound to"));

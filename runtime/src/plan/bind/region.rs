@@ -1,7 +1,7 @@
 //! Steps with regions: their plans, and the types of their results.
 
 use super::*;
-use crate::plan::region::{Control, RegionStep};
+use crate::plan::region::{Control, Locations, RegionStep};
 use tensorplay_graph::{EvalArg, Node};
 
 /// Shape evaluation of a path, which enters its regions.
@@ -133,14 +133,38 @@ fn region_types(
             false => Misfit::DTypes(message),
         });
     }
-    let one = |t: &TensorType| t.sizes().is_some_and(|s| s.iter().product::<usize>() == 1);
-    if carried > 0 && !matches!(&first[..], [t] if one(t)) {
-        return Err(Misfit::Differ(format!(
-            "the condition is {}, expected one element",
-            shown(&first)
-        )));
+    if carried > 0 {
+        condition(&first)?;
     }
     Ok(results)
+}
+
+/// What a loop asks before every step: one bool.
+fn condition(results: &[TensorType]) -> std::result::Result<(), Misfit> {
+    let op = Op::WhileLoop.name();
+    let e = match results {
+        [t] if t.dtype.is_some_and(|d| d != DType::Bool) => {
+            let got = t.dtype.map_or("_", DType::name);
+            OpError::new(
+                Code::DTYPE,
+                OpErrorKind::DType,
+                op,
+                format!("takes a bool condition, got {got}"),
+            )
+            .help("compare first, as in x.gt(0.0)")
+        }
+        [t] if t.sizes().is_none_or(|s| s.iter().product::<usize>() == 1) => return Ok(()),
+        others => {
+            let sizes: Vec<String> = others
+                .iter()
+                .map(|t| tensorplay_graph::display_shape(&t.shape, &[]).to_string())
+                .collect();
+            let message = format!("the condition is {}, expected one element", sizes.join(", "));
+            OpError::new(Code::SIZES, OpErrorKind::Shape, op, message)
+                .help("reduce first, as in x.min_all().gt(0.0)")
+        }
+    };
+    Err(Misfit::Inside(Box::new(e)))
 }
 
 impl Binder<'_> {
@@ -192,9 +216,14 @@ impl Binder<'_> {
             })
             .collect();
         let blob = self.blob;
-        let inside = |r: &usize| blob.regions.get(*r);
-        let shares = |r: &Blob| shares_locations(&blob.module, &r.module);
-        let shares_locations = call.regions.iter().filter_map(inside).all(shares);
+        let inside = call.regions.map(|r| blob.regions.get(r).map(|b| &b.module));
+        let shares = |r: &GraphModule| shares_locations(&blob.module, r);
+        let own_locations = match inside {
+            [Some(first), Some(second)] if !(shares(first) && shares(second)) => {
+                Some(Box::new([first, second].map(Locations::of)))
+            }
+            _ => None,
+        };
         let strips = Strips::One(self.strips.of(u));
         let mut plan = |r: usize| -> Result<Plan> {
             let region = blob.regions.get(r).ok_or_else(|| {
@@ -226,7 +255,7 @@ impl Binder<'_> {
             inputs,
             outputs,
             place: node.location,
-            shares_locations,
+            own_locations,
         })));
         Ok(())
     }
@@ -256,7 +285,7 @@ impl Binder<'_> {
             inputs,
             outputs,
             place: node.location,
-            shares_locations: false,
+            own_locations: None,
         })));
         Ok(())
     }
