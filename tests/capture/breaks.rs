@@ -546,3 +546,122 @@ fn a_foreign_method_may_change_a_list() {
     against_body!(inserted(&x));
     against_body!(reversed(&x));
 }
+
+fn touched(x: &mut Tensor) -> f64 {
+    *x = &*x + 1.0;
+    x.dim(0) as f64
+}
+
+/// A name that a block binds is another one behind it.
+#[test]
+fn the_value_of_a_block_is_its_last_expression() {
+    #[compile]
+    fn followed(x: &Tensor) -> Tensor {
+        let y = if x.sum_all().item::<f32>() > -1e9 {
+            let h = x * 4.0;
+            h * 2.0
+        } else {
+            x + 1.0
+        };
+        let h = 1.0;
+        y + h
+    }
+    #[compile]
+    fn looped(x: &Tensor) -> Tensor {
+        let mut y = x - 1.0;
+        for _ in 0..2 {
+            y = if y.sum_all().item::<f32>() > -1e9 {
+                let h = &y * 4.0;
+                h.relu()
+            } else {
+                y.neg()
+            };
+        }
+        y
+    }
+    #[compile]
+    fn shadowed(x: &Tensor) -> Result<Tensor> {
+        let y = match x.sum_all().item::<f32>() > -1e9 {
+            true => {
+                let x = x * 4.0;
+                &x * 2.0
+            }
+            false => x + 1.0,
+        };
+        Ok(y + x)
+    }
+    #[compile]
+    fn number(x: &Tensor) -> Tensor {
+        let k = 3.0;
+        let y = if x.sum_all().item::<f32>() > -1e9 {
+            let k = 4.0;
+            x * k
+        } else {
+            x + 1.0
+        };
+        y * k
+    }
+    #[compile]
+    fn read(x: &Tensor) -> Tensor {
+        let s = if x.sum_all().item::<f32>() > -1e9 {
+            let h = x * 4.0;
+            (h * 2.0).sum_all().item::<f32>()
+        } else {
+            0.0
+        };
+        let h = x + s;
+        h.relu()
+    }
+    #[compile]
+    fn assigned(x: &Tensor) -> Tensor {
+        let mut h = x + 1.0;
+        let y = if x.sum_all().item::<f32>() > -1e9 {
+            h *= 3.0;
+            let h = x * 4.0;
+            h * 2.0
+        } else {
+            x + 1.0
+        };
+        y + h
+    }
+    #[compile]
+    fn lent(x: &Tensor) -> Tensor {
+        let n = touched(&mut (x * 2.0));
+        let m = (x * 3.0).grow();
+        x * n + m as f64
+    }
+    #[compile(spec(x = f32[B, 4], w = f32[C, 4]))]
+    fn either(x: &Tensor, w: &Tensor, c: bool) -> Tensor {
+        let mut y = x + 1.0;
+        if black_box(c) {
+            y = w + 1.0;
+            black_box(());
+        }
+        y * 2.0
+    }
+    #[compile(spec(x = f32[B, 4], w = f32[C, 5]))]
+    fn headed(x: &Tensor, w: &Tensor) -> Tensor {
+        let mut y = x + 1.0;
+        black_box(());
+        if touched(&mut y) > 0.0 {
+            y = w + y.sum_all();
+        }
+        let z = &y * 2.0;
+        println!("{}", y.grow());
+        let y = y.sum(0);
+        z.sum(0) + y
+    }
+    for n in [1, 2, 3] {
+        let x = iota(&[n]) + 1.0;
+        for f in [followed, looped, number, read, assigned, lent] {
+            against_body!(f(&x));
+        }
+        let (got, want) = (shadowed(&x), disable_capture(|| shadowed(&x)));
+        assert_eq!(got.unwrap().to_vec::<f32>(), want.unwrap().to_vec::<f32>());
+        let (x, w, v) = (iota(&[n, 4]), iota(&[n + 2, 4]), iota(&[n, 5]));
+        for c in [true, false] {
+            against_body!(either(&x, &w, c));
+        }
+        against_body!(headed(&x, &v));
+    }
+}

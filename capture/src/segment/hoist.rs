@@ -5,6 +5,7 @@
 //! part that is taken has no effect, and the part is evaluated exactly once, so nothing can tell the difference.
 
 use super::locals::Local;
+use super::names::{called_on, changed_in};
 use super::trial::{Fault, Trial, Wanted};
 use super::{Splitter, form, place};
 use crate::location::start;
@@ -188,13 +189,15 @@ impl Splitter<'_> {
             }
             trials += 1;
             run.truncate(n);
-            run.push(place::binding(&name, e));
+            run.push(place::binding(&name, false, e));
             work(self.attempt(&run, Wanted::Nothing)) > before
         });
         let Some(part) = part else { return false };
         self.temporaries += 1;
+        let text = name.to_string();
+        let changes = changed_in(&s).contains(&text) || called_on(&s).any.contains(&text);
         rest[n] = s;
-        rest.insert(n, place::binding(&name, &part));
+        rest.insert(n, place::binding(&name, changes, &part));
         true
     }
 }

@@ -70,15 +70,18 @@ impl Splitter<'_> {
             for (b, form) in names {
                 let name = b.ident.to_string();
                 let seen = ended.bound.iter().find(|(n, _)| *n == name).map(|(_, s)| s);
-                bound.push((b.ident.clone(), Locals::of_seen(seen, form, stable, b.mutable)));
+                let local = Locals::of_seen(seen, form, stable, b.mutable);
+                bound.push((b.ident.clone(), local, b.mutable));
             }
         }
         self.locals.change(&changed);
-        for (ident, local) in bound {
+        for (ident, local, mutable) in bound {
+            let promise = ended.promises.iter().rev().find(|(n, _)| ident == *n);
             self.locals.bind(ident, local);
-        }
-        for (name, spec) in &ended.promises {
-            self.locals.promise(name, spec);
+            // no one can tell what changes a local that is `mut`
+            if let (Some((_, spec)), false) = (promise, mutable) {
+                self.locals.promise(spec);
+            }
         }
     }
 }

@@ -225,11 +225,9 @@ impl Locals {
         }
     }
 
-    /// What is known of the sizes of a tensor, until it is assigned.
-    pub fn promise(&mut self, name: &str, spec: &Spec) {
-        let known = self.list.iter_mut().rev().find(|k| k.ident == name);
-        if let Some(k) = known
-            && k.param.is_none()
+    /// What is known of the sizes of the tensor that was bound last.
+    pub fn promise(&mut self, spec: &Spec) {
+        if let Some(k) = self.list.last_mut()
             && matches!(k.local, Local::Tensor { .. })
         {
             k.specs = vec![spec.clone()];

@@ -78,7 +78,9 @@ impl Splitter<'_> {
 
     fn plan(&self, n: usize, rest: &[Stmt], after: &Names) -> Plan {
         let run = &rest[..n];
-        let mut live = union(&rest[n..], after);
+        let mut outer = union(&rest[n..], after);
+        // what the run binds is gone behind its block: a name that is read there is another's
+        let mut live = read_in(&rest[n..]);
         let Ok(trial) = self.attempt(run, Wanted::Nothing) else {
             return Plan::Cut(n - 1);
         };
@@ -101,7 +103,7 @@ impl Splitter<'_> {
                 return Plan::Cut(n - 1);
             }
         }
-        for (name, seen) in ended.assigned.iter().filter(|(n, _)| live.contains(n)) {
+        for (name, seen) in ended.assigned.iter().filter(|(n, _)| outer.contains(n)) {
             let owned = self
                 .locals
                 .get(name)
@@ -127,6 +129,7 @@ impl Splitter<'_> {
                     _ if repeatable(run, at) && (matches!(seen, Seen::Number(_)) || self.idle(run, at)) => {
                         again.push(at);
                         live.extend(read_in(&run[at]));
+                        outer.extend(read_in(&run[at]));
                         grown = true;
                     }
                     _ => return Plan::Kept(at),
@@ -143,7 +146,7 @@ impl Splitter<'_> {
             }
         }
         let assigned = ended.assigned.iter().map(|(n, _)| n.clone());
-        let assigned: Vec<String> = assigned.filter(|n| live.contains(n)).collect();
+        let assigned: Vec<String> = assigned.filter(|n| outer.contains(n)).collect();
         let wanted = Wanted::Results {
             assigned: &assigned,
             bound: &live,

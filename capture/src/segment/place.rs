@@ -32,8 +32,8 @@ fn number(s: &Stmt) -> Option<usize> {
     }
 }
 
-/// `let name = e;`
-pub fn binding(name: &Ident, e: &Expr) -> Stmt {
+/// `let name = e;`, or `let mut name = e;`
+pub fn binding(name: &Ident, mutable: bool, e: &Expr) -> Stmt {
     Stmt::Local(syn::Local {
         attrs: Vec::new(),
         let_token: Default::default(),
@@ -41,7 +41,7 @@ pub fn binding(name: &Ident, e: &Expr) -> Stmt {
         pat: Pat::Ident(PatIdent {
             attrs: Vec::new(),
             by_ref: None,
-            mutability: None,
+            mutability: mutable.then(Default::default),
             ident: name.clone(),
             subpat: None,
         }),

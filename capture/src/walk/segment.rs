@@ -65,7 +65,7 @@ pub(crate) struct Ended {
     pub bound: Vec<(String, Seen)>,
     /// The locals from before that it assigned.
     pub assigned: Vec<(String, Seen)>,
-    /// What is known of the sizes of tensors among these.
+    /// What is known of the sizes of tensors that it bound.
     pub promises: Vec<(String, Spec)>,
     /// What its last statement gives.
     pub value: Seen,
@@ -173,7 +173,6 @@ impl Walk {
                 .collect(),
             promises: bound
                 .iter()
-                .chain(&changed)
                 .filter_map(|(n, k)| match k {
                     Kind::Tensor(v) => Some((n.clone(), Spec::of_type(self.builder.ty(*v), symbols)?)),
                     _ => None,
