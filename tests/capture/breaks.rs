@@ -665,3 +665,62 @@ fn the_value_of_a_block_is_its_last_expression() {
         against_body!(headed(&x, &v));
     }
 }
+
+/// What a local macro names is read where the macro is called.
+#[test]
+fn a_local_macro_reads_what_was_assigned() {
+    #[compile]
+    fn tensor(x: &Tensor) -> Tensor {
+        let mut h = x + 1.0;
+        macro_rules! get {
+            () => {
+                h.clone()
+            };
+        }
+        h *= 3.0;
+        black_box(());
+        get!()
+    }
+    #[compile]
+    fn number(x: &Tensor) -> Tensor {
+        let mut k = 2.0;
+        macro_rules! factor {
+            () => {
+                k
+            };
+        }
+        let y = x * k;
+        k += 1.0;
+        black_box(());
+        y * factor!()
+    }
+    let x = iota(&[3]) + 1.0;
+    against_body!(tensor(&x));
+    against_body!(number(&x));
+}
+
+/// A `let` whose type its later uses tell stands where they are.
+#[test]
+fn later_uses_tell_the_type_of_a_let() {
+    #[compile]
+    fn logged(x: &Tensor) -> Vec<f32> {
+        let mut log = Vec::new();
+        let s = (x * 2.0).sum_all().item::<f32>();
+        log.push(s);
+        for _ in 0..2 {
+            log.push((x * 3.0).sum_all().item::<f32>());
+        }
+        log
+    }
+    #[compile]
+    fn seeded(x: &Tensor) -> (Tensor, u64) {
+        let seed = 0xdead_beef;
+        let h = x.exp() * 2.0;
+        black_box(());
+        let s: u64 = seed;
+        (h, s)
+    }
+    let x = iota(&[3]) + 1.0;
+    assert_eq!(logged(&x), disable_capture(|| logged(&x)));
+    assert_eq!(seeded(&x).1, 0xdead_beef);
+}

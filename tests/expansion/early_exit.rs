@@ -421,8 +421,6 @@ fn early_exit(x: &Tensor, w: &Tensor, threshold: f32) -> Tensor {
             ::core::option::Option::None => {
                 #[allow(unused_mut, unused_variables)]
                 let mut h = x.matmul(w).relu();
-                #[allow(unused_mut, unused_variables)]
-                let rows = h.dim(0);
                 let __tp_t0 = h.softmax(-1).max(-1).mean_all();
                 (h, __tp_t0)
             }

@@ -6,7 +6,8 @@ use super::names::{Binding, Names, bindings, changed_in, moved_in, read_in, unio
 use super::trial::{Fault, Trial, Wanted, tail};
 use super::{Bound, Gives, Splitter, apart};
 use crate::walk::Seen;
-use syn::{Stmt, parse_quote};
+use crate::words::words;
+use syn::{Item, Stmt, parse_quote};
 
 /// What becomes of a run of statements.
 enum Plan {
@@ -78,9 +79,15 @@ impl Splitter<'_> {
 
     fn plan(&self, n: usize, rest: &[Stmt], after: &Names) -> Plan {
         let run = &rest[..n];
+        // what a macro of the block names may be read wherever it is called
+        let named = self.named_by_macros();
         let mut outer = union(&rest[n..], after);
+        outer.extend(named.iter().cloned());
         // what the run binds is gone behind its block: a name that is read there is another's
-        let mut live = read_in(&rest[n..]);
+        let mut live = match n == rest.len() {
+            true => Names::new(),
+            false => union(&rest[n..], &named),
+        };
         let Ok(trial) = self.attempt(run, Wanted::Nothing) else {
             return Plan::Cut(n - 1);
         };
@@ -164,6 +171,15 @@ impl Splitter<'_> {
         }
     }
 
+    /// The words of the macros among the items in reach.
+    fn named_by_macros(&self) -> Names {
+        let of = |s: &Stmt| match s {
+            Stmt::Item(Item::Macro(m)) => words(m.mac.tokens.clone()),
+            _ => Vec::new(),
+        };
+        self.items.iter().flat_map(of).map(|i| i.to_string()).collect()
+    }
+
     /// Whether a statement makes no operation and moves nothing.
     fn idle(&self, run: &[Stmt], at: usize) -> bool {
         let operations = |n| match n {
@@ -206,7 +222,18 @@ impl Splitter<'_> {
             .collect();
         let repeated: Vec<Stmt> = again.iter().map(|i| quiet(&run[*i])).collect();
         let mut statements = Vec::new();
+        let read = |i: usize, b: &Binding| {
+            let others = run.iter().enumerate().filter(|(other, _)| *other != i);
+            let mut reads = others.map(|(_, s)| read_in(s));
+            reads.any(|names| names.contains(&b.ident.to_string()))
+        };
+        // what the run itself does not read is only done behind it: there its uses tell its type
+        let elsewhere = |i: &usize| !bound_by(&run[*i]).iter().any(|b| read(*i, b));
+        let elsewhere: Vec<usize> = again.iter().copied().filter(elsewhere).collect();
         for (i, s) in run.into_iter().enumerate() {
+            if elsewhere.contains(&i) {
+                continue;
+            }
             let result = |b: &Binding| b.mutable && bound.iter().any(|o| o.ident == b.ident);
             let twice = again.contains(&i) || bound_by(&s).iter().any(result);
             statements.push(if twice { quiet(&s) } else { s });
