@@ -350,6 +350,14 @@ fn parts_of_a_cut_graph_are_strict_and_named() {
     let x = Tensor::zeros(2, DType::F32);
     let e = with_backend("eager", || strict(&x)).expect("it is built in");
     assert!(matches!(e, Err(Error::NotNative { .. })), "{e:?}");
+    #[compile(fullgraph)]
+    fn parts(x: &Tensor) -> Tensor {
+        on_eager(&x.exp()) + 1.0
+    }
+    with_backend("eager_debug", || parts(&x)).expect("it is built in");
+    let entries = explain!(parts).entries;
+    let on = |name: &str| entries.iter().find(|e| e.backend == name).map(|e| e.codegen);
+    assert_eq!(on("eager_debug"), Some(Codegen::Eager), "known since it ran");
     let e = with_backend("native", || cut(&x)).expect("it is registered");
     let e = e.expect_err("its region is refused");
     assert!(

@@ -188,17 +188,16 @@ mod tests {
 
     #[test]
     fn changes_of_other_fields_stay() {
-        let tag = config().cache_key_tag;
-        config_mut(|c| {
-            config_mut(|c| c.cache_key_tag = "inner".into());
-            c.accumulated_recompile_limit = 255;
-        });
-        let now = config();
+        let old = Config::default();
+        let mut state = old.clone();
+        state.cache_key_tag = "another's".into();
+        let mut new = old.clone();
+        new.recompile_limit = 3;
+        state.change(&old, new);
         assert_eq!(
-            (&now.cache_key_tag[..], now.accumulated_recompile_limit),
-            ("inner", 255)
+            (&state.cache_key_tag[..], state.recompile_limit),
+            ("another's", 3)
         );
-        config_mut(|c| (c.cache_key_tag, c.accumulated_recompile_limit) = (tag, 256));
     }
 
     #[test]

@@ -222,14 +222,21 @@ impl Splitter<'_> {
             .collect();
         let repeated: Vec<Stmt> = again.iter().map(|i| quiet(&run[*i])).collect();
         let mut statements = Vec::new();
-        let read = |i: usize, b: &Binding| {
-            let others = run.iter().enumerate().filter(|(other, _)| *other != i);
-            let mut reads = others.map(|(_, s)| read_in(s));
-            reads.any(|names| names.contains(&b.ident.to_string()))
-        };
         // what the run itself does not read is only done behind it: there its uses tell its type
-        let elsewhere = |i: &usize| !bound_by(&run[*i]).iter().any(|b| read(*i, b));
-        let elsewhere: Vec<usize> = again.iter().copied().filter(elsewhere).collect();
+        let elsewhere: Vec<usize> = match again {
+            [] => Vec::new(),
+            _ => {
+                let reads: Vec<Names> = run.iter().map(read_in).collect();
+                let read = |i: usize, b: &Binding| {
+                    let name = b.ident.to_string();
+                    (0..)
+                        .zip(&reads)
+                        .any(|(other, names)| other != i && names.contains(&name))
+                };
+                let unread = |i: &usize| !bound_by(&run[*i]).iter().any(|b| read(*i, b));
+                again.iter().copied().filter(unread).collect()
+            }
+        };
         for (i, s) in run.into_iter().enumerate() {
             if elsewhere.contains(&i) {
                 continue;

@@ -40,10 +40,30 @@ impl Codegen {
     pub fn is_native(self) -> bool {
         !matches!(self, Codegen::TileVm | Codegen::Eager)
     }
+
+    /// What is said of several together: the first, or one that is not native.
+    pub(crate) fn of_all(all: impl IntoIterator<Item = Codegen>) -> Option<Codegen> {
+        all.into_iter().reduce(|a, b| if b.is_native() { a } else { b })
+    }
 }
 
 impl fmt::Display for Codegen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Codegen::{self, Custom, Eager, StaxNative, TileVm};
+
+    #[test]
+    fn one_that_is_not_native_stands_for_all() {
+        let all = |l: &[Codegen]| Codegen::of_all(l.iter().copied());
+        assert_eq!(all(&[]), None);
+        assert_eq!(all(&[StaxNative]), Some(StaxNative));
+        assert_eq!(all(&[Custom, StaxNative]), Some(Custom));
+        assert_eq!(all(&[Custom, Eager, StaxNative]), Some(Eager));
+        assert_eq!(all(&[TileVm, Custom]), Some(TileVm));
     }
 }

@@ -199,8 +199,7 @@ fn try_explain_graphs(f: &'static Function) -> Result<Explanation> {
     // what other backends compile when it runs first is known by now
     let ran = |entry: u64| {
         let plans = table.iter().filter(|b| b.entry == entry);
-        let mut codegen = plans.filter_map(|b| b.codegen());
-        codegen.find(|c| !c.is_native()).or_else(|| codegen.next())
+        Codegen::of_all(plans.filter_map(|b| b.codegen()))
     };
     let totals = state.totals();
     let (entries, recompiles) = {

@@ -208,8 +208,6 @@ impl Pipeline {
             StageRun::Graph(_, compiled) => compiled.get().map(|code| code.codegen),
             StageRun::Call(_) => None,
         };
-        let all = || self.stages.iter().filter_map(of);
-        let worst = all().find(|c| !c.is_native());
-        worst.or_else(|| all().next()).unwrap_or(Codegen::Custom)
+        Codegen::of_all(self.stages.iter().filter_map(of)).unwrap_or(Codegen::Custom)
     }
 }

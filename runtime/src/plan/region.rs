@@ -22,11 +22,11 @@ pub(crate) enum Control {
 
 /// A graph of which there are only the file and the locations.
 #[derive(Debug)]
-pub(crate) struct Locations(GraphModule);
+pub(crate) struct OwnLocations(GraphModule);
 
-impl Locations {
-    pub(crate) fn of(graph: &GraphModule) -> Locations {
-        Locations(GraphModule {
+impl OwnLocations {
+    pub(crate) fn of(graph: &GraphModule) -> OwnLocations {
+        OwnLocations(GraphModule {
             file: graph.file.clone(),
             locations: graph.locations.clone(),
             ..GraphModule::default()
@@ -42,7 +42,7 @@ pub(crate) struct RegionStep {
     /// Where it is, among the locations of the graph.
     pub place: u32,
     /// The locations of the two graphs inside, where these are not those of the graph around them.
-    pub own_locations: Option<Box<[Locations; 2]>>,
+    pub own_locations: Option<Box<[OwnLocations; 2]>>,
 }
 
 impl RegionStep {

@@ -174,8 +174,7 @@ impl<'a> Binder<'a> {
                 }
             });
         }
-        let place_of = |m: &Member| self.graph().node(m.node).location;
-        let place = unit.members.first().map_or(0, place_of);
+        let place = first_place(self.blob, unit);
         let mut divisors = Vec::new();
         if let [m] = &unit.members[..]
             && let Some((op, arg)) = self.integer_division(m.node)

@@ -180,8 +180,7 @@ pub(crate) fn bind_kept(
     for (u, unit) in blob.schedule.units.iter().enumerate() {
         let before = b.counts;
         let fallbacks = b.fallbacks.len();
-        b.unit(u as u32, unit)
-            .map_err(|e| e.placed(first_place(blob, unit)))?;
+        b.unit(u as u32, unit)?;
         marks.push(b.mark(before, fallbacks));
     }
     b.finish(marks, number)
@@ -311,7 +310,7 @@ impl<'a> Binder<'a> {
     }
 
     fn unit(&mut self, u: u32, unit: &'a Unit) -> Result<()> {
-        match unit.kind {
+        let done = match unit.kind {
             UnitKind::Map | UnitKind::Row => self.group(u, unit),
             UnitKind::View => self.view(unit.members[0].node),
             UnitKind::Contract => self.product(unit.members[0].node),
@@ -320,7 +319,8 @@ impl<'a> Binder<'a> {
             UnitKind::Region => self.regions(u, unit.members[0].node),
             UnitKind::Link => self.opaque(unit.members[0].node),
             UnitKind::Create => self.create(unit.members[0].node),
-        }
+        };
+        done.map_err(|e| e.placed(first_place(self.blob, unit)))
     }
 
     fn finish(mut self, marks: Vec<kept::Mark>, instance: Option<usize>) -> Result<(Plan, Kept)> {

@@ -1,7 +1,7 @@
 //! Steps with regions: their plans, and the types of their results.
 
 use super::*;
-use crate::plan::region::{Control, Locations, RegionStep};
+use crate::plan::region::{Control, OwnLocations, RegionStep};
 use tensorplay_graph::{EvalArg, Node};
 
 /// Shape evaluation of a path, which enters its regions.
@@ -139,32 +139,22 @@ fn region_types(
     Ok(results)
 }
 
-/// What a loop asks before every step: one bool.
+/// What a loop asks before every step is what a branch asks: one bool.
 fn condition(results: &[TensorType]) -> std::result::Result<(), Misfit> {
-    let op = Op::WhileLoop.name();
-    let e = match results {
-        [t] if t.dtype.is_some_and(|d| d != DType::Bool) => {
-            let got = t.dtype.map_or("_", DType::name);
-            OpError::new(
-                Code::DTYPE,
-                OpErrorKind::DType,
-                op,
-                format!("takes a bool condition, got {got}"),
-            )
-            .help("compare first, as in x.gt(0.0)")
-        }
-        [t] if t.sizes().is_none_or(|s| s.iter().product::<usize>() == 1) => return Ok(()),
-        others => {
-            let sizes: Vec<String> = others
-                .iter()
-                .map(|t| tensorplay_graph::display_shape(&t.shape, &[]).to_string())
-                .collect();
-            let message = format!("the condition is {}, expected one element", sizes.join(", "));
-            OpError::new(Code::SIZES, OpErrorKind::Shape, op, message)
-                .help("reduce first, as in x.min_all().gt(0.0)")
-        }
+    let [asked] = results else {
+        return Err(Misfit::Differ(format!(
+            "the condition is {} tensors",
+            results.len()
+        )));
     };
-    Err(Misfit::Inside(Box::new(e)))
+    let call = Call {
+        op: Op::WhileLoop,
+        args: &[ArgType::Tensor(asked.clone())],
+        symbols: &[],
+    };
+    let rule = Op::Cond.row();
+    let checked = (rule.dtype)(&call).and_then(|_| (rule.shape)(&call));
+    checked.map(drop).map_err(|e| Misfit::Inside(Box::new(e)))
 }
 
 impl Binder<'_> {
@@ -220,7 +210,7 @@ impl Binder<'_> {
         let shares = |r: &GraphModule| shares_locations(&blob.module, r);
         let own_locations = match inside {
             [Some(first), Some(second)] if !(shares(first) && shares(second)) => {
-                Some(Box::new([first, second].map(Locations::of)))
+                Some(Box::new([first, second].map(OwnLocations::of)))
             }
             _ => None,
         };
